@@ -19,7 +19,7 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 from translate.config.schema import TrainingConfig
-from translate.corpus.prepare import Component, EncodedPairs, Mixture, Prepared
+from translate.corpus.prepare import Component, EncodedPairs, Mixture, Prepared, Side
 from translate.corpus.tokenizer import SubwordDropout
 from translate.errors import UserError
 
@@ -246,15 +246,12 @@ def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
 
 def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
     """Return the sentences of one batch as padded tensors."""
-    src = [pairs.src(int(i)) for i in index]
-    tgt = [pairs.tgt(int(i)) for i in index]
-    src_BS = _padded(src, pad, end=eos)
-    tgt_out = _padded(tgt, pad, end=eos)
+    src_BS, src_lengths = _padded(pairs.src_side, index, pad, end=eos)
+    tgt_out, tgt_lengths = _padded(pairs.tgt_side, index, pad, end=eos)
     tgt_in = torch.full_like(tgt_out, pad)
     tgt_in[:, 0] = bos
     # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
-    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], dtype=np.int64) for side in (src, tgt))
     return Batch(src_BS, tgt_in, tgt_out, _places(tgt_lengths, tgt_out.size(1)), src_lengths, tgt_lengths)
 
 
@@ -287,13 +284,16 @@ def largest(pairs: EncodedPairs, batches: Sequence[Index]) -> Index:
     return batches[int(np.lexsort((columns, positions))[-1])]
 
 
-def _padded(sentences: list[NDArray[np.integer]], pad: int, end: int) -> Tensor:
-    """Return the sentences, each followed by `end`, padded on the right to a `width`."""
-    rows = np.full((len(sentences), width(max(map(len, sentences)) + 1)), pad, dtype=np.int64)
-    for row, ids in zip(rows, sentences, strict=True):
-        row[: len(ids)] = ids
-        row[len(ids)] = end
-    return torch.from_numpy(rows)
+def _padded(side: Side, index: Index, pad: int, end: int) -> tuple[Tensor, NDArray[np.int64]]:
+    """Return sentences, each followed by `end`, padded on the right to a `width`; and their lengths with `end`."""
+    ids, offsets = side
+    starts, stops = offsets[index], offsets[index + 1]
+    lengths = (stops - starts + 1).astype(np.int64)
+    rows = np.full((len(index), width(int(lengths.max()))), pad, dtype=np.int64)
+    for row, start, stop in zip(rows, starts, stops, strict=True):
+        row[: stop - start] = ids[start:stop]
+        row[stop - start] = end
+    return torch.from_numpy(rows), lengths
 
 
 class BatchFeed:

@@ -214,11 +214,12 @@ class EncodedPairs:
             ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
+        src_side, tgt_side: the sides.
         src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
     """
 
     def __init__(self, src: Side, tgt: Side) -> None:
-        self._src, self._tgt = src, tgt
+        self.src_side, self.tgt_side = src, tgt
         self.src_lengths, self.tgt_lengths = (np.diff(offsets).astype(np.int32) for _, offsets in (src, tgt))
         self.n_pairs = len(self.src_lengths)
 
@@ -229,12 +230,12 @@ class EncodedPairs:
 
     def src(self, i: int) -> NDArray[np.integer]:
         """Return the ids of source sentence i, a view."""
-        ids, offsets = self._src
+        ids, offsets = self.src_side
         return ids[offsets[i] : offsets[i + 1]]
 
     def tgt(self, i: int) -> NDArray[np.integer]:
         """Return the ids of target sentence i, a view."""
-        ids, offsets = self._tgt
+        ids, offsets = self.tgt_side
         return ids[offsets[i] : offsets[i + 1]]
 
 

@@ -355,11 +355,6 @@ class Checkpoints:
         if self._ema:
             self._ema.save(folder / "ema.safetensors")
 
-    def are_old(self, state: TrainState) -> bool:
-        """Return whether the last save is longer ago than `save_minutes`."""
-        minutes = self._config.save_minutes
-        return minutes > 0 and state.seconds - self.saved_seconds > 60 * minutes
-
     def load_final(self, state: TrainState) -> list[int]:
         """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
 

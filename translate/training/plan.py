@@ -18,7 +18,7 @@ from translate.corpus.prepare import plan as plan_corpus
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
-from translate.machine import better_allocator, choose_device, choose_dtype
+from translate.machine import better_allocator, choose_device, choose_dtype, out_of_memory
 from translate.training.parent import Parent, parent_of, recorded
 from translate.training.reporting import require_tensorboard
 from translate.training.run import Record, Run
@@ -100,7 +100,11 @@ def make_plan(
     begun += [(run, "name another --run")] if run.has_begun else []
     for earlier, _ in begun:
         earlier.check_inputs(corpus_plan["inputs"])
-    data = data_record(prepare_locked(config, corpus, say, tokenizer, corpus_plan))
+    with out_of_memory(
+        f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run translate prepare "
+        "on a larger machine"
+    ):
+        data = data_record(prepare_locked(config, corpus, say, tokenizer, corpus_plan))
     for earlier, otherwise in begun:
         earlier.check_data(data, corpus, otherwise=otherwise)
     if parent is not None and config.training.parent_share:

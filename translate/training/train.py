@@ -29,8 +29,8 @@ from translate.errors import Say, Terminated, UserError
 from translate.evaluation.scores import greedy_bleu
 from translate.machine import (
     choose_device,
-    is_out_of_memory,
     keep_kernels,
+    out_of_memory,
     product_rate,
     relieve_memory,
     tune_malloc,
@@ -91,24 +91,23 @@ def train_experiment(
         keep_kernels()
         try:
             with ExitStack() as corpus_lock:
-                with _out_of_memory(f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences"):
-                    plan = ranks.on_rank_0(
-                        lambda: make_plan(
-                            config,
-                            run,
-                            corpus,
-                            say=say,
-                            run_lock=run_lock,
-                            corpus_lock=corpus_lock,
-                            resume=resume,
-                            from_model=from_model,
-                            original=original,
-                            n_ranks=ranks.size,
-                        )
+                plan = ranks.on_rank_0(
+                    lambda: make_plan(
+                        config,
+                        run,
+                        corpus,
+                        say=say,
+                        resume=resume,
+                        from_model=from_model,
+                        original=original,
+                        n_ranks=ranks.size,
+                        run_lock=run_lock,
+                        corpus_lock=corpus_lock,
                     )
+                )
                 prepared = Prepared.open(corpus)
                 ranks.wait()  # until all have opened the corpus
-            with _out_of_memory(
+            with out_of_memory(
                 f"{run.folder}: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
                 "under [model], or set training.checkpoint_activations = true"
             ):
@@ -295,7 +294,7 @@ def train(state: TrainState, parts: Parts) -> None:
     config, ranks, schedule, checkpoints = parts.config, parts.ranks, parts.schedule, parts.checkpoints
     _begin(state, parts)
     meter = Meter(parts.output.model.config, n_passes=2 if config.r_drop else 1, clock=parts.clock)
-    started = parts.clock() - state.seconds
+    started, save_seconds = parts.clock() - state.seconds, 60 * config.save_minutes
     updates = prefetched(parts.feed.updates(state.position))
     stopping, progress = stop_signals(parts.say, ranks.size == 1), parts.reporter.progress(state, schedule.last_step)
     with closing(updates), stopping as signals, progress as bar:
@@ -315,7 +314,7 @@ def train(state: TrainState, parts: Parts) -> None:
                 _save(state, parts, meter, scheduled=is_scheduled)
             state.seconds = parts.clock() - started
             # Clocks and signals differ between ranks, but all ranks must decide the same.
-            stop, is_late = ranks.any(bool(signals), checkpoints.are_old(state))
+            stop, is_late = ranks.any(bool(signals), 0 < save_seconds < state.seconds - checkpoints.saved_seconds)
             diverges = meter.n_skipped >= MAX_SKIPPED
             if (stop or is_late or diverges) and checkpoints.saved_step < state.step:
                 _save(state, parts, meter, scheduled=False)
@@ -433,7 +432,9 @@ def _finish(state: TrainState, parts: Parts) -> None:
     ranks.copy_from_first(output.model.parameters())
     parts.replica.scatter(moments=False)
     scores = _scores(parts)
-    ranks.on_rank_0(lambda: _write_final(parts))
+    ranks.on_rank_0(
+        lambda: model_folder.save(output.model, output.tokenizer, output.spec, parts.plan.run.model, replace=True)
+    )
     is_early = state.step < last_step  # nothing but patience ends a run before
     values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **state.totals}
     parts.reporter.scores(state, "final", scores, values)
@@ -455,12 +456,6 @@ def _load_final(state: TrainState, parts: Parts) -> list[int]:
     if parts.config.parent_share and parts.plan.parent is not None:
         parts.plan.parent.mix_into(parts.output.model, parts.config.parent_share)
     return steps
-
-
-def _write_final(parts: Parts) -> None:
-    """Write the final model."""
-    model, tokenizer, spec = parts.output.model, parts.output.tokenizer, parts.output.spec
-    model_folder.save(model, tokenizer, spec, parts.plan.run.model, replace=True)
 
 
 def _made_of(steps: Sequence[int], config: TrainingConfig) -> str:
@@ -599,17 +594,6 @@ def _handled_by(handle: Handler, *numbers: int) -> Iterator[None]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
-
-
-@contextmanager
-def _out_of_memory(message: str) -> Iterator[None]:
-    """Turn a lack of memory in this block into a UserError."""
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise UserError(message) from error
 
 
 def _ignore(message: str) -> None:

@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from translate.commands.main import main
+from translate.corpus import prepare
 from translate.errors import UserError
 from translate.training import checkpoints
 from translate.training.train import preflight
 from translate.training.update import Updater
+from translate.training.validation import Validator
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -71,3 +73,30 @@ def test_a_lack_of_memory_in_an_update_is_one_sentence(toy, monkeypatch, capsys,
         "translate: runs/toy: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
         "under [model], or set training.checkpoint_activations = true"
     )
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't allocate memory"), MemoryError()])
+def test_a_lack_of_memory_in_the_preparation_is_one_sentence(toy, monkeypatch, capsys, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(prepare, "write_tokens", fail)
+    assert main(["train", "toy.json"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "translate: prepared/toy: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run "
+        "translate prepare on a larger machine"
+    )
+
+
+@pytest.mark.parametrize("place", ["validator", "checkpoints"])
+def test_a_lack_of_memory_in_a_validation_or_a_save_is_one_sentence(toy, monkeypatch, capsys, place):
+    def fail(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(*{"validator": (Validator, "scores"), "checkpoints": (checkpoints, "save")}[place], fail)
+    assert main(["train", "toy.json"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("translate: runs/toy: the model and a batch do not fit")

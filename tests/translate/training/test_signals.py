@@ -1,7 +1,11 @@
 """SIGTERM and Ctrl-C at any time: a message, the signal's exit code, and bit-identical resuming."""
 
+import json
 import os
+import pty
 import signal
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +14,7 @@ from tests.translate.training.conftest import Training, before_update
 from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import Terminated
+from translate.training import checkpoints
 from translate.training.train import terminable
 
 
@@ -143,3 +148,27 @@ def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, mon
     error = capsys.readouterr().err
     assert "stopped; step 4 is saved" in error
     assert "Traceback" not in error
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the terminal is that of a fork")
+def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
+    """Messages can no longer be shown then, which must not keep the state from being saved."""
+    config = str(write_experiment(max_steps=100_000, valid_every=50_000, log_every=1))
+    arguments = ["train", config, "--run", str(tmp_path / "run"), "--prepared", str(tmp_path / "prepared")]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "translate", *arguments],
+            {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+    metrics, limit = tmp_path / "run/metrics.jsonl", time.monotonic() + 100
+    while not (metrics.exists() and metrics.read_text(encoding="utf-8").count('"kind": "train"') > 2):
+        assert time.monotonic() < limit, "the run does not begin"
+        time.sleep(0.05)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 129
+    (saved,) = checkpoints.folders(tmp_path / "run/checkpoints")
+    last = json.loads(metrics.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["kind"], last["step"]) == ("checkpoint", checkpoints.step_of(saved))
