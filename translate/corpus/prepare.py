@@ -21,19 +21,31 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
-from translate.corpus.augmentation import Augmenter, with_symbols
-from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs, without_place
+from translate.corpus.sources import (
+    LANGPAIRS,
+    TAG,
+    Pair,
+    describe,
+    dictionary,
+    identity,
+    read_pairs,
+    with_symbols,
+    without_place,
+)
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
+
+if TYPE_CHECKING:
+    from translate.corpus.augmentation import Augmenter
+    from translate.corpus.cleaning import Cleaner, Report
 
 FORMAT = 1
 
@@ -458,6 +470,10 @@ def _refuse_foreign(folder: Path, place: Path) -> None:
 
 def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None) -> Manifest:
     """Fill the empty `folder`, except for the manifest, and return the rest of the manifest."""
+    # Needed only where a corpus is made, and not where one is read.
+    from translate.corpus.augmentation import Augmenter
+    from translate.corpus.cleaning import Cleaner, HeldOut
+
     held_out = {name: _held_out(config, name) for name in ("valid", *config.data.test)}
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
@@ -523,7 +539,7 @@ def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:
     return config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
 
 
-def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> list[int]:
+def _write_clean(config: ExperimentConfig, cleaner: "Cleaner", augmenter: "Augmenter", clean_file: Path) -> list[int]:
     """Write the pairs that cleaning keeps, with variants, as JSON lines; return their number by source.
 
     Sources of data.replay come last, so that of a pair in both corpora the new one is kept.
@@ -543,7 +559,7 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
     return counts
 
 
-def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
+def _check_not_empty(config: ExperimentConfig, report: "Report", n_new: int, n_replayed: int) -> None:
     for name, n_pairs in (("data.train", n_new), ("data.replay", n_replayed if config.data.replay else 1)):
         if not n_pairs and not any(report.dropped.values()):
             raise UserError(f"{name} has no pairs; see its sources")
@@ -589,7 +605,7 @@ def _unknown_rates(tokenizer: Tokenizer, valid: Sequence[Pair], say: Say) -> dic
     return rates
 
 
-def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
+def _say_report(report: "Report", augmenter: "Augmenter", say: Say) -> None:
     for origin, counts in report.origins.items():
         say(f"  {origin}: {counts['read']:,} pairs read, {counts['kept']:,} kept")
     say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
@@ -599,7 +615,7 @@ def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
         say(f"variants skipped, as they are validation or test pairs: {augmenter.refused:,}")
 
 
-def _dropped(report: Report) -> str:
+def _dropped(report: "Report") -> str:
     return ", ".join(f"{n:,} {rule}" for rule, n in report.dropped.items() if n) or "none"
 
 

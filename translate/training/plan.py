@@ -19,11 +19,11 @@ from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
 from translate.machine import better_allocator, choose_device, choose_dtype, out_of_memory
-from translate.training.parent import Parent, parent_of, recorded
 from translate.training.reporting import require_tensorboard
 from translate.training.run import Record, Run
 
 if TYPE_CHECKING:
+    from translate.training.parent import Parent
     from translate.training.reproduction import Original
 
 
@@ -43,7 +43,7 @@ class Plan:
 
     run: Run
     config: ExperimentConfig
-    parent: Parent | None
+    parent: "Parent | None"
     corpus: Path
     data: Record
     dtype: torch.dtype
@@ -81,7 +81,7 @@ def make_plan(
 
         back_translations = BackTranslations(config, say)
         config = back_translations.config
-    parent = recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
+    parent = _parent(run, from_model, original, say, resume=resume)
     if parent is not None:
         config = parent.settings(config, _ignore if run.has_begun or original else say)
     tokenizer = None if parent is None else parent.load_tokenizer()
@@ -115,7 +115,19 @@ def make_plan(
     return Plan(run, config, parent, corpus, data, dtype, resume)
 
 
-def _check_settings(config: ExperimentConfig, run: Run, parent: Parent | None, *, resume: bool) -> None:
+def _parent(
+    run: Run, from_model: Path | None, original: "Original | None", say: Say, *, resume: bool
+) -> "Parent | None":
+    """Return the model that the run starts from: that of `original`, or see `parent.parent_of`."""
+    begun = run if original is None else original.run
+    if from_model is None and begun.recorded_parent() is None:
+        return None
+    from translate.training.parent import parent_of, recorded
+
+    return parent_of(run, from_model, say, resume=resume) if original is None else recorded(original.run, run)
+
+
+def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None", *, resume: bool) -> None:
     """UserError if the experiment cannot be trained, or not in this run directory."""
     if config.training.parent_share and parent is None:
         raise UserError("training.parent_share needs a model to start from; name one with --from")

@@ -14,10 +14,9 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.augmentation import with_symbols
 from translate.corpus.batches import Batch, Index, by_length, eligible
 from translate.corpus.prepare import EncodedPairs, Prepared
-from translate.corpus.sources import Pair
+from translate.corpus.sources import Pair, with_symbols
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.training.distributed import SINGLE_PROCESS, Ranks
