@@ -30,6 +30,7 @@ from translate.evaluation.scores import greedy_bleu
 from translate.machine import (
     choose_device,
     keep_kernels,
+    leave_lost_terminal,
     out_of_memory,
     product_rate,
     relieve_memory,
@@ -432,9 +433,7 @@ def _finish(state: TrainState, parts: Parts) -> None:
     ranks.copy_from_first(output.model.parameters())
     parts.replica.scatter(moments=False)
     scores = _scores(parts)
-    ranks.on_rank_0(
-        lambda: model_folder.save(output.model, output.tokenizer, output.spec, parts.plan.run.model, replace=True)
-    )
+    ranks.on_rank_0(lambda: _write_final(parts))
     is_early = state.step < last_step  # nothing but patience ends a run before
     values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **state.totals}
     parts.reporter.scores(state, "final", scores, values)
@@ -456,6 +455,13 @@ def _load_final(state: TrainState, parts: Parts) -> list[int]:
     if parts.config.parent_share and parts.plan.parent is not None:
         parts.plan.parent.mix_into(parts.output.model, parts.config.parent_share)
     return steps
+
+
+def _write_final(parts: Parts) -> None:
+    """Write the folder of the final model."""
+    output = parts.output
+    spec = output.spec.with_alignment_layer(output.model.eval())
+    model_folder.save(output.model, output.tokenizer, spec, parts.plan.run.model, replace=True)
 
 
 def _made_of(steps: Sequence[int], config: TrainingConfig) -> str:
@@ -584,8 +590,13 @@ def interruption(received: Sequence[int]) -> KeyboardInterrupt:
 def _handled_by(handle: Handler, *numbers: int) -> Iterator[None]:
     """Handle signals in this block; a hangup that is ignored, as under nohup, stays ignored."""
     handled = [number for number in numbers if number != HANGUP or signal.getsignal(number) != signal.SIG_IGN]
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        leave_lost_terminal()
+        handle(number, frame)
+
     try:
-        before = {number: signal.signal(number, handle) for number in handled}
+        before = {number: signal.signal(number, heard) for number in handled}
     except ValueError:  # not in the main thread, which alone can set handlers
         yield
         return

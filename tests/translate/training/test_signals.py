@@ -1,12 +1,14 @@
-"""SIGTERM and Ctrl-C at any time: a message, the signal's exit code, and bit-identical resuming."""
+"""SIGTERM, SIGHUP and Ctrl-C at any time: a message, the signal's exit code, and bit-identical resuming."""
 
 import json
 import os
 import pty
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +22,11 @@ from translate.training.train import terminable
 
 @pytest.fixture(autouse=True)
 def in_the_foreground() -> Iterator[None]:
-    """Handle Ctrl-C; processes that a shell starts in the background ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Handle Ctrl-C; processes that a shell starts in the background ignore it, and nohup has SIGHUP ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGHUP, before[1])
 
 
 def final_weights(toy, name: str) -> bytes:
@@ -172,3 +175,39 @@ def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
     (saved,) = checkpoints.folders(tmp_path / "run/checkpoints")
     last = json.loads(metrics.read_text(encoding="utf-8").splitlines()[-1])
     assert (last["kind"], last["step"]) == ("checkpoint", checkpoints.step_of(saved))
+
+
+def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved():
+    """The terminal refuses them, and the error would end the process before it has saved."""
+    program = """
+import os, signal
+from translate.errors import Terminated, say
+from translate.training.train import terminable
+
+try:
+    with terminable():
+        print("ready", flush=True)
+        signal.pause()
+except Terminated:
+    say("stopped")
+    print("stopped", flush=True)
+    os.write(3, b"saved")
+"""
+    outer, terminal = pty.openpty()
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program.replace("write(3", f"write({write}")],
+        stdout=terminal,
+        stderr=terminal,
+        pass_fds=[write],
+        cwd=Path(__file__).parents[3],
+    )
+    os.close(write)
+    os.close(terminal)
+    with process:
+        assert b"ready" in os.read(outer, 100)
+        os.close(outer)
+        process.send_signal(signal.SIGHUP)
+        assert os.read(read, 100) == b"saved"
+    os.close(read)
+    assert process.returncode == 0
