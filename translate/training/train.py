@@ -182,15 +182,8 @@ def assemble(
     optimizer = new_optimizer(model, config, plan.dtype)
     replica = replica_of(model, optimizer, config, ranks)
     ema = None if config.ema is None else Ema(model, config.ema)
-    feed = BatchFeed(
-        prepared,
-        config,
-        model.config,
-        replica.device,
-        mixture(prepared.manifest, plan.config.data),
-        ranks.rank,
-        ranks.size,
-    )
+    weights = mixture(prepared.manifest, plan.config.data)
+    feed = BatchFeed(prepared, config, model.config, replica.device, weights, ranks.rank, ranks.size)
     # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
     splitter = OomSplitter(say, halves=not replica.is_sharded)
     updater = Updater(
