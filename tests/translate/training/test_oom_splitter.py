@@ -63,7 +63,7 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
 
     def watch(layer: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
         tried.append(len(output))
-        if len(output) > n_sentences:
+        if len(output) > n_sentences and output.requires_grad:
             output.register_hook(fail)
 
     model.encoder[0].register_forward_hook(watch)

@@ -93,13 +93,14 @@ def test_a_validation_batch_that_does_not_fit_is_found_before_the_first_update(t
     trainer = toy.trainer("run", batch_tokens=999)
     n = max(len(batch.src) for batch in trainer.parts.validator.batches)
     assert n > 2
-    trainer.model.decoder[0].register_forward_hook(
+    hook = trainer.model.decoder[0].register_forward_hook(
         lambda layer, inputs, output: (
             (_ for _ in ()).throw(MemoryError) if not layer.training and len(output) >= n else None
         )
     )
     preflight(trainer.state, trainer.parts)
     assert trainer.parts.updater.splitter.n_splits > 0
+    hook.remove()
     trainer.train()
 
 
