@@ -9,14 +9,15 @@ Contenders train the same sizes on the same batches with the same fused AdamW, e
 slow moment of the machine affects them all. Tokens are those of source and target without padding. FLOPs are three
 times those of the forward pass, without padding. Without --prepared, sentences are random, with lengths like captions.
 
-    ours        this toolkit's update
-    torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is, attention unfused
-    hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
-    hf-tuned    the same with malloc tuned and attention unfused, which is faster for sentences on a CPU
+    ours            this toolkit's update
+    ours-float32    the same with the residual stream, the norms and the softmax of the loss in float32
+    torch           torch.nn.Transformer in a plain loop, malloc tuned as ours is, attention unfused
+    hf              MarianMTModel of Hugging Face transformers in a plain loop, as it comes
+    hf-tuned        the same with malloc tuned and attention unfused, which is faster for sentences on a CPU
 
 Precision: parameters, gradients and Adam's state are float32. In bf16, all run under autocast, and matrix products are
-bf16. On a CPU, ours also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
-attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32.
+bf16. On a CPU, `ours` also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
+attention is float32. The others keep all of these in float32, so `ours-float32` shows what that difference is worth.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -38,7 +40,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.config import ModelConfig, model_config
-from transformer.embedding import sinusoids
+from transformer.embedding import Embedding, sinusoids
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
@@ -180,6 +182,25 @@ def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple
     return model, update
 
 
+def ours_in_float32(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+    """Return `ours` with what the other contenders keep in float32: residual stream, norms, softmax of the loss.
+
+    It changes this process for good, as a contender has one of its own.
+    """
+    embed, softmax = Embedding.forward, torch.softmax
+
+    def embed_in_float32(self: Embedding, ids_BT: Tensor, position_TD: Tensor) -> Tensor:
+        with torch.autocast(ids_BT.device.type, enabled=False):
+            return embed(self, ids_BT, position_TD)
+
+    def softmax_in_float32(z: Tensor, dim: int, out: Tensor) -> Tensor:
+        return out.copy_(softmax(z, dim=dim, dtype=torch.float32))
+
+    mock.patch.object(Embedding, "forward", embed_in_float32).start()  # the first value of the residual stream
+    mock.patch.object(torch, "softmax", softmax_in_float32).start()  # of `linear_smoothed_nll`
+    return ours(config, device, dtype)
+
+
 def plain_loop(
     kind: Callable[[ModelConfig], nn.Module], config: ModelConfig, device: torch.device, dtype: torch.dtype
 ) -> tuple[nn.Module, Update]:
@@ -293,6 +314,7 @@ class HuggingFace(nn.Module):
 
 MAKERS: dict[str, Maker] = {
     "ours": ours,
+    "ours-float32": ours_in_float32,
     "torch": partial(plain_loop, PlainTorch),
     "hf": partial(plain_loop, partial(HuggingFace, fused=True)),
     "hf-tuned": partial(plain_loop, HuggingFace),
