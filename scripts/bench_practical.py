@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Score a model on 120 practical sentences: letters, health, travel, work, shop, bank, household, school, news.
+"""Score a model on practical sentences: letters, health, travel, work, shop, bank, household, school, news.
 
     python scripts/bench_practical.py de-en --out scripts/results/practical-de-en.json   # an installed model
     python scripts/bench_practical.py runs/mine --phrases
 
 A line of the list is a topic, a sentence and its reference, separated by tabs. The sentences were written for this
-project and are in no corpus. `translate text` translates them with its settings. The last line is the JSON record,
-which also has every translation. With --phrases, the sentences are those that the phrase book leaves out, in either
-direction.
+project. `translate text` translates them with its settings. The last line is the JSON record, which also has every
+translation. With --phrases, the sentences are those that the phrase book leaves out, in either direction.
+
+The models train on the phrase book, so sentences with a near copy there are left out: those of which a side shares with
+a phrase at least half of the words that either has (a Jaccard index of 0.5).
 """
 
 import argparse
+import functools
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,10 +25,12 @@ from pathlib import Path
 from sacrebleu import corpus_chrf
 
 from translate.commands.text import Text, open_translator
+from translate.corpus.sources import PHRASES_FILE
 from translate.files import write_json
 from translate.training.run import commit
 
 DATA = Path(__file__).resolve().parent / "data"
+NEAR = 0.5  # Jaccard index of the words of a sentence and of its near copy
 
 
 @dataclass(frozen=True)
@@ -75,11 +81,40 @@ def rows(langpair: str, phrases: bool = False) -> list[list[str]]:
     return [[topic, english, german] for topic, german, english in found] if phrases and langpair == "en-de" else found
 
 
+def held_out(langpair: str, phrases: bool = False) -> list[list[str]]:
+    """Return the rows without a near copy in the phrase book, on either side."""
+    languages = langpair.split("-")
+    return [
+        row
+        for row in rows(langpair, phrases)
+        if not any(has_near_copy(text, language) for language, text in zip(languages, row[1:], strict=True))
+    ]
+
+
+def has_near_copy(text: str, language: str) -> bool:
+    """Return whether the words of a text and of a phrase in its language have a Jaccard index of NEAR or more."""
+    mine = words(text)
+    shared_and_sizes = ((len(mine & other), len(mine) + len(other)) for other in book()[language])
+    return any(shared >= NEAR * (both - shared) for shared, both in shared_and_sizes)
+
+
+@functools.cache
+def book() -> dict[str, list[frozenset[str]]]:
+    """Return the words of each phrase of the phrase book by language."""
+    pairs = (line.split("\t") for line in PHRASES_FILE.read_text(encoding="utf-8").splitlines())
+    return dict(zip(("de", "en"), ([words(side) for side in sides] for sides in zip(*pairs, strict=True)), strict=True))
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the distinct words of a text in lower case."""
+    return frozenset(re.findall(r"\w+", text.casefold()))
+
+
 def answers(model: Path | str, phrases: bool = False) -> list[Answer]:
-    """Return the sentences of the model's languages with its translations, as `translate text` makes them."""
+    """Return the held-out sentences of the model's languages, translated as `translate text` does."""
     translator = open_translator(Text(model=Path(model)))
     spec = translator.engine.spec
-    topics, sources, references = zip(*rows(f"{spec.source}-{spec.target}", phrases), strict=True)
+    topics, sources, references = zip(*held_out(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))
     return list(map(Answer, topics, sources, references, translations))
 
