@@ -17,9 +17,10 @@ import functools
 import json
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from sacrebleu import corpus_chrf
@@ -93,16 +94,24 @@ def held_out(langpair: str, phrases: bool = False) -> list[list[str]]:
 
 def has_near_copy(text: str, language: str) -> bool:
     """Return whether the words of a text and of a phrase in its language have a Jaccard index of NEAR or more."""
+    phrases_of, sizes = book()[language]
     mine = words(text)
-    shared_and_sizes = ((len(mine & other), len(mine) + len(other)) for other in book()[language])
-    return any(shared >= NEAR * (both - shared) for shared, both in shared_and_sizes)
+    shared = Counter(chain.from_iterable(phrases_of.get(word, ()) for word in mine))
+    return any(n >= NEAR * (len(mine) + sizes[phrase] - n) for phrase, n in shared.items())
 
 
 @functools.cache
-def book() -> dict[str, list[frozenset[str]]]:
-    """Return the words of each phrase of the phrase book by language."""
+def book() -> dict[str, tuple[dict[str, list[int]], list[int]]]:
+    """Return, for each language of the phrase book, the phrases of each word and the number of words of each phrase."""
+    found = {}
     pairs = (line.split("\t") for line in PHRASES_FILE.read_text(encoding="utf-8").splitlines())
-    return dict(zip(("de", "en"), ([words(side) for side in sides] for sides in zip(*pairs, strict=True)), strict=True))
+    for language, sides in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+        phrases_of = defaultdict[str, list[int]](list)
+        for number, side in enumerate(sides):
+            for word in words(side):
+                phrases_of[word].append(number)
+        found[language] = dict(phrases_of), [len(words(side)) for side in sides]
+    return found
 
 
 def words(text: str) -> frozenset[str]:
