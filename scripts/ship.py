@@ -56,8 +56,8 @@ TOY_LINES = 20  # of each corpus in one language
 LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
-    "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
-    "whether these extend to a model that was trained on them is not settled in law. "
+    "The code of this project is under Apache-2.0. The weights were trained on text under the licenses of this table; "
+    "whether these reach a model is unsettled. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
 ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
@@ -257,8 +257,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
-        f"Trained by this project, without third-party weights, by `python scripts/ship.py {config.data.langpair} --to "
-        "FOLDER`, in the runs listed under Training. Use it with "
+        "Trained by this project, without third-party weights, by the commands listed under Training. "
+        f"`python scripts/ship.py {config.data.langpair} --to FOLDER` repeats their recipe. Use it with "
         f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
