@@ -107,7 +107,8 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
     """
     device = choose_device()
     dtype = choose_dtype(args.precision, device)
-    rate = product_rate(dtype, device)
+    # The rate of one product, by wall time: nothing to compare processor time with.
+    rate = product_rate(dtype, device) if args.clock == "wall" else None
     contenders = {}
     for name, fact in facts.items():
         median = statistics.median(seconds[name])
@@ -116,7 +117,7 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
             "tokens_per_s": round(fact["tokens"] / median),
             "tokens_per_s_range": [round(fact["tokens"] / f(seconds[name])) for f in (max, min)],
             "gflops": round(fact["flops"] / median / 1e9, 1),
-            "share_of_product_rate": round(fact["flops"] / median / rate, 3),
+            **({"share_of_product_rate": round(fact["flops"] / median / rate, 3)} if rate else {}),
             "parameters": fact["parameters"],
             "peak_mb": fact["peak_mb"],
             "ours_is_times": median_ratio(seconds[name], seconds["ours"]),
@@ -128,7 +129,7 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
         **({"processor": torch.cuda.get_device_name()} if device.type == "cuda" else {}),
         "products": str(dtype).removeprefix("torch."),
         "optimizer": "fused AdamW",
-        "product_gflops": round(rate / 1e9, 1),
+        **({"product_gflops": round(rate / 1e9, 1)} if rate else {}),
         "padding": facts["ours"]["padding"],
         "contenders": contenders,
     }

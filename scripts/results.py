@@ -264,7 +264,8 @@ def slowdown(runs: Sequence[Record], ours: Sequence[Record], mark: str) -> str:
 HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)
 
 Each of these models began with the weights of one before it; the ninth of each direction was the last that shipped. The
-models that ship now were trained from scratch, in three stages, by [one recipe](configs/shipped). The loss on
+models that ship now were trained from scratch, in three stages, by [one recipe](configs/shipped) whose settings were
+completed between the stages, each before its own start; the third got its `parent_share` after it. The loss on
 newstest2013 during these stages:
 
 ![Validation loss of the three stages of both directions, by tokens read](docs/images/learning.svg)
@@ -327,7 +328,8 @@ def _shipped_rows() -> Iterator[Row]:
                 test_sets = ("tatoeba", "newstest2014", "ted-tst2012")
                 scores = ", ".join(f"{name} {bleu(run['scores'][name])}" for name in test_sets if name in run["scores"])
                 command = f"`{run['command']}` at {run['commit'][:9]}"
-                yield f"`{card.parent.name}`, shipped", scores, command, machine_name(run["machine"]), link(run)
+                shown = f"{scores}; {total_compute(run)} in all stages"
+                yield f"`{card.parent.name}`, shipped", shown, command, machine_name(run["machine"]), link(run)
 
 
 def _grid_rows() -> Iterator[Row]:
@@ -373,12 +375,13 @@ def command_of(grid: Record) -> str:
 
 def _speed_rows() -> Iterator[Row]:
     for of in records("bench_train"):
+        if (
+            "hf-malloc" in of["contenders"]
+        ):  # with fused attention, slow for sentences on a CPU: its ratios are too high
+            continue
         ours, *others = of["contenders"].items()
-        ratios = ", ".join(f"{other['ours_is_times']:.1f} times `{name}`" for name, other in others)
-        optimizer = of.get("optimizer", "the default AdamW")
-        shown = f"{ours[1]['tokens_per_s']:,} tokens/s in {of['products']}: {ratios}, these with {optimizer}"
-        if "hf-malloc" in of["contenders"]:  # with fused attention, which is slow for sentences on a CPU
-            shown += "; these ratios are [too high](#notes)"
+        ratios = ", ".join(f"{other['ours_is_times']:.2f} times `{name}`" for name, other in others)
+        shown = f"{ours[1]['tokens_per_s']:,} tokens/s in {of['products']}: {ratios}; [what differs](#notes)"
         yield f"Training, {of['preset']}", shown, made_by(of, training_command(of)), machine_name(of), link(of)
     for of in records("bench_decode"):
         shown = ", ".join(f"`{name}` {each['sentences_per_s']:,.0f}" for name, each in of["contenders"].items())
@@ -616,8 +619,10 @@ def compute(run: Record) -> Hours:
     """Return the core hours or GPU hours of a run without its parents."""
     machine = run["machine"]
     on_cpu = machine["device"] == "cpu"
-    n_units = machine["processes"] * (machine["threads"] if on_cpu else 1)
-    return Counter({"core h" if on_cpu else "GPU h": run["seconds"] / 3600 * n_units})
+    # Starts with other threads than the first are known of some runs only.
+    parts = run.get("parts", [{"threads": machine["threads"], "seconds": run["seconds"]}])
+    hours = machine["processes"] * sum((part["threads"] if on_cpu else 1) * part["seconds"] for part in parts) / 3600
+    return Counter({"core h" if on_cpu else "GPU h": hours})
 
 
 def total_compute(run: Record) -> str:
@@ -637,12 +642,12 @@ def speed_table(records: Iterable[Record]) -> str:
     return table(
         {
             "sizes": linked(record["preset"], record),
-            "machine": machine_name(record),
+            "machine": machine_name(record) + (", processor time" if record.get("clock") == "processor" else ""),
             "products": contender.get("products", record["products"]),
             "contender": name,
             "tokens/s": f"{contender['tokens_per_s']:,}",
             "GFLOP/s": f"{contender['gflops']:,.0f}",
-            "of the product rate": f"{contender['share_of_product_rate']:.0%}",
+            "of the product rate": f"{share:.0%}" if (share := contender.get("share_of_product_rate")) else "",
             "peak memory": f"{contender['peak_mb'] / 1e3:.1f} GB",
             "ours is": f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
             "optimizer": record.get("optimizer", UNKNOWN),
