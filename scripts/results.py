@@ -264,9 +264,8 @@ def slowdown(runs: Sequence[Record], ours: Sequence[Record], mark: str) -> str:
 HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)
 
 Each of these models began with the weights of one before it; the ninth of each direction was the last that shipped. The
-models that ship now were trained from scratch, in three stages, by [one recipe](configs/shipped) whose settings were
-completed between the stages, each before its own start; the third got its `parent_share` after it. The loss on
-newstest2013 during these stages:
+models that ship now were trained from scratch, in three stages, by [one recipe](configs/shipped), whose settings
+were completed between the stages. The loss on newstest2013 during these stages:
 
 ![Validation loss of the three stages of both directions, by tokens read](docs/images/learning.svg)
 

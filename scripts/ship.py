@@ -370,7 +370,8 @@ def practical(small: Path) -> str:
     found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
-        f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
+        f"{len(found)} sentences written for this project, without those that are nearly in its phrase book, "
+        f"translated with the settings of `translate text`. {BLOCK}"
     )
     said = "\n\n".join(block(one.source, one.reference, one.translation) for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"

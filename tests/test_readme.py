@@ -10,6 +10,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -168,7 +169,8 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--help",
         "--gpus",
         "--cpus",
-    }  # options of torchrun, comet-score, docker
+        "--filter",
+    }  # options of torchrun, comet-score, docker, git
     text = page(name)
     if name == "howto/coming-from.md":  # the other cells of its tables name options of other toolkits
         text = re.sub(r"^\|.*\|(?=[^|\n]*\|$)", "", text, flags=re.MULTILINE)
@@ -193,6 +195,33 @@ def test_the_flags_of_translations_are_listed():
     described = re.findall(r"^    (\w+) {2,}", translation.__doc__, re.MULTILINE)
     assert sorted(name for name, _ in rows) == sorted(described)
     assert {name for name, is_suspicious in rows if is_suspicious} == translation.SUSPICIOUS
+
+
+def test_every_commit_of_a_record_is_in_the_history():
+    """A record that names another one cannot be made again; the history of a shallow clone is not here."""
+
+    def commits(value: object) -> set[str]:
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        own = {value["commit"]} if isinstance(value, dict) and isinstance(value.get("commit"), str) else set()
+        return own.union(*map(commits, parts))
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("needs a clone with its history")
+    history = set(git("rev-list", "HEAD").split())
+    lost = {name: commits(record) - history for name, record in records().items()}
+    assert {name: found for name, found in lost.items() if found} == {}
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_evaluation_sets_in_the_training_text_are_those_of_the_cards():
+    listed = re.findall(r"^\| [^|`]+ \| `([\w-]+)` \|$", PAGES["fidelity.md"], re.MULTILINE)
+    assert len(listed) >= 8
+    for card in (ROOT / "translate" / "models").glob("*/README.md"):
+        data = between(card.read_text(encoding="utf-8"), "## Data", "## Training")
+        assert [name for name in listed if f"\n| {name} | " not in data] == []
 
 
 def test_numbers_of_the_readme_are_those_of_records():
