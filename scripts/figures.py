@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from results import is_default
+from cases.curve import is_default
 
 from transformer.attention import causal_mask, padding_mask, window_mask
 from transformer.loss import smoothed_nll
@@ -95,7 +95,7 @@ def smoothing() -> Any:
 
 
 def initial() -> Any:
-    """Return loss and first gradients of the record of `scripts/bench_initial.py`."""
+    """Return loss and first gradients of the record of `scripts/bench.py initial`."""
     runs = read_json(RECORDS / "initial.json")["runs"]
     figure = new_figure(7.5, 2.9)
     losses, gradients = new_axes(figure, 1, 2)
@@ -153,7 +153,7 @@ def learning() -> Any:
 
 
 def curve() -> Any:
-    """Return BLEU over lines/s of the record of `scripts/bench_decode.py --curve`, the default's point named."""
+    """Return BLEU over lines/s of the record of `scripts/bench.py curve`, the default's point named."""
     record = read_json(CURVE)
     figure = new_figure(7.5, 3.4)
     for axes, (test_set, points) in zip(new_axes(figure, 1, len(record["sets"])), record["sets"].items(), strict=True):

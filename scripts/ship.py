@@ -11,7 +11,7 @@ step continues after an interruption. It is skipped if it has ended and neither 
 changed, by their SHA-256.
 
 The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The weight of reranking and the
-limits of the flag `confidence` are chosen as bench_confidence.py --tune does, on the validation set and the test sets
+limits of the flag `confidence` are chosen as `bench.py confidence --tune` does, on the validation set and the test sets
 with "dev" in their name, with the last model of the other direction or that of --rerank. The card names every corpus of
 the run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
 error. A person writes the weaknesses of the model.
@@ -27,9 +27,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bench_confidence import tuned
-from bench_practical import answers, by_topic, chrf, sentences
-from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
+from cases.confidence import tuned
+from cases.practical import answers, by_topic, chrf, sentences
+from records import (
+    Record,
+    card_before,
+    history,
+    lineage,
+    machine_name,
+    score_cells,
+    signatures,
+    state_of,
+    table,
+)
 
 from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train

@@ -175,7 +175,9 @@ def test_options_and_settings_that_are_named_exist(name: str):
     if name == "howto/coming-from.md":  # the other cells of its tables name options of other toolkits
         text = re.sub(r"^\|.*\|(?=[^|\n]*\|$)", "", text, flags=re.MULTILINE)
     code = re.findall(r"`([^`\n]+)`", text)
-    scripts = set(re.findall(r"(?<![\w/])scripts/\w+\.py", page(name)))
+    scripts = {*re.findall(r"(?<![\w/])scripts/\w+\.py", page(name))}
+    if "scripts/bench.py" in scripts:
+        scripts |= {f"scripts/{path.relative_to(ROOT / 'scripts')}" for path in (ROOT / "scripts/cases").glob("*.py")}
     known = options().union(*(re.findall(r'"(--[a-z][\w-]*)"', (ROOT / script).read_text()) for script in scripts))
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
         assert option in known, option

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import harness
 import pytest
 
-from tests.programs import program
+from tests.programs import case
 from translate.corpus.sources import PHRASES_FILE
 
-bench = program("bench_practical")
+bench = case("practical")
 TOPICS = {"letter", "health", "travel", "work", "shop", "bank", "household", "school", "news"}
 
 
@@ -25,7 +26,7 @@ def test_each_list_has_120_sentences_of_nine_topics(langpair: str) -> None:
 
 
 def test_sentences_that_the_phrase_book_leaves_out_serve_both_directions() -> None:
-    there, back = bench.rows("de-en", phrases=True), bench.rows("en-de", phrases=True)
+    there, back = bench.all_rows("de-en", phrases=True), bench.all_rows("en-de", phrases=True)
     assert [[topic, reference, source] for topic, source, reference in back] == there
     assert len(there) >= 300
     assert {len(row) for row in there} == {3}
@@ -37,7 +38,7 @@ def test_no_scored_sentence_has_half_of_its_words_in_common_with_a_phrase(phrase
     lines = [line.split("\t") for line in PHRASES_FILE.read_text(encoding="utf-8").splitlines()]
     book = {side: [sorted(set(re.findall(r"\w+", line[side].lower()))) for line in lines] for side in (0, 1)}
     for langpair, sides in (("de-en", (0, 1)), ("en-de", (1, 0))):
-        kept, whole = bench.held_out(langpair, phrases), bench.rows(langpair, phrases)
+        kept, whole = bench.held_out(langpair, phrases), bench.all_rows(langpair, phrases)
         assert len(whole) * 0.8 < len(kept) < len(whole)
         for row in kept[::31]:
             for text, side in zip(row[1:], sides, strict=True):
@@ -68,7 +69,7 @@ def test_topics_are_scored_apart(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(bench, "open_translator", lambda options: Rewriter())
-    assert bench.main(["x", "--out", str(tmp_path / "record.json")]) == 0
+    assert harness.main(["practical", "x", "--out", str(tmp_path / "record.json")]) == 0
     record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == record
     assert record["topics"] == {topic: 100.0 if topic == "bank" else 0.0 for topic in record["topics"]}

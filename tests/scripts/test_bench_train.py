@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 
-sys.path.insert(0, str(SCRIPTS))  # the programs import each other
-bench = program("bench_train")
+bench = case("train")
 
 
 @pytest.mark.slow
 def test_contenders_are_timed_and_named_on_stderr() -> None:
     options = ["--preset", "tiny", "--against", "torch", "--rounds", "2", "--steps", "2", "--batch-tokens", "128"]
-    command = [sys.executable, str(SCRIPTS / "bench_train.py"), *options]
+    command = [sys.executable, str(SCRIPTS / "bench.py"), "train", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "torch: round 2" in done.stderr
@@ -78,7 +77,7 @@ def test_ours_in_float32_computes_norms_in_it_and_products_in_bf16() -> None:
 import json, sys
 import numpy as np, torch
 sys.path[:0] = {[str(SCRIPTS.parent), str(SCRIPTS)]!r}
-import bench_train as bench
+from cases import train as bench
 from transformer.config import ModelConfig
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs

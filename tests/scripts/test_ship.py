@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from records import record_of
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case, program
 from translate.commands.main import main
 from translate.config.load import load
 from translate.models.folder import ModelFolder
@@ -39,7 +40,7 @@ valid_bleu_sentences = 0
 
 
 ship = program("ship")
-confidence = program("bench_confidence")
+confidence = case("confidence")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
     assert ship.main(["runs/on", "--to", "models/on", "--weaknesses", "bad.md"]) == 0
     card = (place / "models/on/README.md").read_text(encoding="utf-8")
     assert 0 < card.index(": 2 updates, ") < card.index(": 3 updates, ") < card.index(": 5 updates, ")
-    assert {*program("results").record_of(Path("runs/on"))["parents"]} == {None}  # no run before has a record
+    assert {*record_of(Path("runs/on"))["parents"]} == {None}  # no run before has a record
     back = CONFIG.replace('source = "de"\ntarget = "en"', 'source = "en"\ntarget = "de"')
     (place / "back.toml").write_text(back, encoding="utf-8")
     assert main(["train", "back.toml", "--from", "runs/y"]) == 0
@@ -291,7 +292,7 @@ def test_the_record_of_a_run_holds_its_data_cost_and_scores(place: Path, monkeyp
     """Uses a run written by real training."""
     monkeypatch.chdir(place)
     assert main(["evaluate", "runs/x"]) == 0
-    record = program("results").record_of(Path("runs/x"))
+    record = record_of(Path("runs/x"))
     manifest = json.loads((place / "runs" / "x" / "manifest.json").read_text(encoding="utf-8"))
     assert record["pairs"] == manifest["data"]["counts"]["kept"] > 70
     assert (record["name"], record["languages"], record["steps"], record["parents"]) == ("x", "de-en", 2, [])

@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
-"""Score a model on practical sentences: letters, health, travel, work, shop, bank, household, school, news.
+"""Practical sentences: letters, health, travel, work, shop, bank, household, school, news.
 
-    python scripts/bench_practical.py de-en --out scripts/results/practical-de-en.json   # an installed model
-    python scripts/bench_practical.py runs/mine --phrases
+    python scripts/bench.py practical de-en --out scripts/results/practical-de-en.json   # an installed model
+    python scripts/bench.py practical runs/mine --phrases
 
 A line of the list is a topic, a sentence and its reference, separated by tabs. The sentences were written for this
-project. `translate text` translates them with its settings. The last line is the JSON record, which also has every
-translation. With --phrases, the sentences are those that the phrase book leaves out, in either direction.
+project. `translate text` translates them with its settings, and the record has every translation. With --phrases, they
+are those that the phrase book leaves out, in either direction.
 
 The models train on the phrase book, so sentences with a near copy there are left out: those of which a side shares with
 a phrase at least half of the words that either has (a Jaccard index of 0.5).
@@ -14,23 +13,21 @@ a phrase at least half of the words that either has (a Jaccard index of 0.5).
 
 import argparse
 import functools
-import json
 import re
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from harness import Case
+from records import Record, linked
 from sacrebleu import corpus_chrf
 
 from translate.commands.text import Text, open_translator
 from translate.corpus.sources import PHRASES_FILE
-from translate.files import write_json
-from translate.training.run import commit
 
-DATA = Path(__file__).resolve().parent / "data"
+DATA = Path(__file__).resolve().parents[1] / "data"
 NEAR = 0.5  # Jaccard index of the words of a sentence and of its near copy
 
 
@@ -44,19 +41,16 @@ class Answer:
     translation: str
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Translate the list, print the translations and the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("model", help="name of an installed model, or a folder")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the record here, too")
     parser.add_argument("--phrases", action="store_true", help="sentences that the phrase book leaves out")
-    args = parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Translate the list."""
     found = answers(args.model, phrases=args.phrases)
-    for one in found:
-        print(f"{one.topic}\t{one.source}\t{one.translation}")
-    record = {
-        "kind": "bench_practical",
-        "commit": commit(),
+    return {
         "model": args.model,
         "list": "phrases" if args.phrases else "practical",
         "sentences": len(found),
@@ -64,10 +58,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         "topics": by_topic(found),
         "translations": {one.source: one.translation for one in found},
     }
-    if args.out:
-        write_json(args.out, record)
-    print(json.dumps(record, ensure_ascii=False))
-    return 0
 
 
 def sentences(langpair: str) -> Path:
@@ -75,7 +65,7 @@ def sentences(langpair: str) -> Path:
     return DATA / f"practical.{langpair}.tsv"
 
 
-def rows(langpair: str, phrases: bool = False) -> list[list[str]]:
+def all_rows(langpair: str, phrases: bool = False) -> list[list[str]]:
     """Return topic, source and reference of each practical sentence, or of each that the phrase book leaves out."""
     file = DATA / "phrases.tsv" if phrases else sentences(langpair)
     found = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
@@ -87,7 +77,7 @@ def held_out(langpair: str, phrases: bool = False) -> list[list[str]]:
     languages = langpair.split("-")
     return [
         row
-        for row in rows(langpair, phrases)
+        for row in all_rows(langpair, phrases)
         if not any(has_near_copy(text, language) for language, text in zip(languages, row[1:], strict=True))
     ]
 
@@ -142,5 +132,18 @@ def by_topic(found: Sequence[Answer]) -> dict[str, float]:
     return {topic: chrf(chosen) for topic, chosen in topics.items()}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield the row of a record."""
+    topics = record["topics"]
+    yield {
+        "model": linked(f"{record['model']} of commit {record['commit'][:9]}", record),
+        "list": record["list"],
+        "sentences": str(record["sentences"]),
+        "chrF": f"{record['chrf']:.1f}",
+        "lowest and highest topic": ", ".join(
+            f"{topic} {topics[topic]:.1f}" for topic in (choose(topics, key=topics.get) for choose in (min, max))
+        ),
+    }
+
+
+CASE = Case("Practical sentences and phrases", options, run, rows)

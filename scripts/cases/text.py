@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
-"""Measure how long `translate "..."` takes: start, first use, a sentence at a time, and files. One JSON record last.
+"""How long `translate "..."` takes: start, first use, a sentence at a time, and files.
 
-    python scripts/bench_text.py de-en data/tatoeba/test.de.gz data/test/newstest2014.de.gz
+    python scripts/bench.py text de-en data/tatoeba/test.de.gz data/test/newstest2014.de.gz
 
     start     from the start of a process to the end of its output: a model that was converted before, and a first use
     sentence  one sentence at a time with a loaded model, beside CTranslate2 alone on the token ids of the same model
@@ -11,20 +10,19 @@ Contenders take turns, so that slow moments of the machine affect them all; time
 """
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from contenders import layers, machine
+from harness import Case, model_facts, name_of, seconds_of
+from records import Record, linked, machine_name, model_name
 
 from translate.files import read_lines
 from translate.inference.translator import Translator
@@ -33,26 +31,23 @@ SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 BATCH = 64  # sentences of similar length in a batch of CTranslate2 alone
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="one sentence per line")
     parser.add_argument("--lines", type=int, default=1000, help="of each file (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
-    args = parser.parse_args(argv)
-    texts = {f"{path.parent.name}/{path.name}": list(islice(read_lines(path), args.lines)) for path in args.files}
-    record = {
-        "kind": "bench_text",
-        "model": args.model,
-        "layers": layers(Path(args.model)),
-        **machine(),
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Measure starts, sentences and files."""
+    texts = {name_of(path): list(islice(read_lines(path), args.lines)) for path in args.files}
+    return {
+        **model_facts(args.model),
         "start": starts(args.model, args.rounds),
         "sentence": sentences(args.model, next(iter(texts.values()))[:100], args.rounds),
         "files": {name: file_speed(args.model, lines, args.rounds) for name, lines in texts.items()},
     }
-    print(json.dumps(record))
-    return 0
 
 
 def starts(model: str, rounds: int) -> dict[str, float]:
@@ -61,14 +56,10 @@ def starts(model: str, rounds: int) -> dict[str, float]:
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
             for times in seconds.values():
-                begin = time.perf_counter()
-                subprocess.run(
-                    [sys.executable, "-m", "translate", "--model", model, SENTENCE],
-                    env={**os.environ, "XDG_CACHE_HOME": cache},
-                    check=True,
-                    stdout=subprocess.DEVNULL,
-                )
-                times.append(time.perf_counter() - begin)
+                command = [sys.executable, "-m", "translate", "--model", model, SENTENCE]
+                environment = {**os.environ, "XDG_CACHE_HOME": cache}
+                start = partial(subprocess.run, command, env=environment, check=True, stdout=subprocess.DEVNULL)
+                times.append(seconds_of(start))
     return medians(seconds)
 
 
@@ -80,8 +71,8 @@ def sentences(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]
     for _ in range(rounds):
         total = dict.fromkeys(seconds, 0.0)
         for line, tokens in zip(lines, alone.tokens(lines), strict=True):
-            total["ours_ms"] += timed(partial(list, translator.translate_lines([line])))
-            total["ct2_ms"] += timed(partial(alone.translate, [tokens]))
+            total["ours_ms"] += seconds_of(partial(list, translator.translate_lines([line])))
+            total["ct2_ms"] += seconds_of(partial(alone.translate, [tokens]))
         for name, value in total.items():
             seconds[name].append(1000 * value / len(lines))
     found = medians(seconds)
@@ -101,7 +92,7 @@ def file_speed(model: str, lines: Sequence[str], rounds: int) -> dict[str, float
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
-            seconds[name].append(timed(run))
+            seconds[name].append(seconds_of(run))
     return {name: round(len(lines) / statistics.median(times), 1) for name, times in seconds.items()}
 
 
@@ -123,17 +114,31 @@ class Alone:
         )
 
 
-def timed(run: Callable[[], object]) -> float:
-    """Return the seconds that a call takes."""
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
-
-
 def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """Return the median of each list."""
     return {name: round(statistics.median(times), 3) for name, times in seconds.items()}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield the row of a record; rates are sentences/s, in the order of the column."""
+    yield {
+        "model": linked(model_name(record), record),
+        "machine": machine_name(record),
+        "start to output": f"{record['start']['later_s']:.2f} s",
+        "at the first use": f"{record['start']['first_s']:.2f} s",
+        "one sentence": f"{record['sentence']['ours_ms']:.1f} ms",
+        "CTranslate2 alone": f"{record['sentence']['ct2_ms']:.1f} ms",
+        **{
+            f"{name}: default, PyTorch, CTranslate2 alone": f"{of['ours']:.0f}, {of['torch']:.0f}, {of['ct2']:.0f}"
+            for name, of in record["files"].items()
+        },
+    }
+
+
+def summary(record: Record) -> tuple[str, str]:
+    """Return the time from start to output and that of a sentence."""
+    start, sentence = record["start"]["later_s"], record["sentence"]["ours_ms"]
+    return "`translate text`", f"{start:.2f} s from start to output, {sentence:.1f} ms a sentence"
+
+
+CASE = Case("Start, single sentences and files", options, run, rows, summary=summary)
