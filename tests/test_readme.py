@@ -237,6 +237,9 @@ def test_numbers_of_the_readme_are_those_of_records():
     for name in ("torch", "hf-tuned"):
         assert f"{ratios[name]:.1f} times as fast as a tuned loop" in text
     assert f"{ratios['hf']:.0f} times as fast as MarianMTModel untuned" in text
+    times = {name: of["ours_is_times"] for name, of in records()["bench-train-small-processor"]["contenders"].items()}
+    assert f"[{times['ours-float32']:.2f} times]" in text
+    assert f"the tuned loops {times['torch']:.2f} and {times['hf-tuned']:.2f} times" in text
 
 
 def test_the_speed_of_the_server_is_that_of_its_newest_record():
