@@ -41,10 +41,6 @@ Work = Callable[[str], Answer]  # of one contender, on one task
 Row = Mapping[str, str]
 
 
-def _no_rows(record: Record) -> Iterable[Row]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Case:
     """One benchmark. The docstring of its file is its help.
@@ -63,22 +59,27 @@ class Case:
     title: str
     options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], Record]
-    rows: Callable[[Record], Iterable[Row]] = _no_rows
+    rows: Callable[[Record], Iterable[Row]]
     work: Callable[[argparse.Namespace], Work] | None = None
     summary: Callable[[Record], tuple[str, str] | None] = lambda record: None
     introduction: str = ""
     kind: str = ""
 
 
-def all_cases() -> dict[str, Case]:
-    """Return every case by the name of its file, each with the kind of its records."""
-    return {name: case_of(name) for _, name, _ in pkgutil.iter_modules(cases.__path__)}
+def names() -> list[str]:
+    """Return the names of all cases: those of their files."""
+    return sorted(name for _, name, _ in pkgutil.iter_modules(cases.__path__))
 
 
 def case_of(name: str) -> Case:
     """Return the case of a file."""
     found: Case = importlib.import_module(f"cases.{name}").CASE
     return found
+
+
+def all_cases() -> dict[str, Case]:
+    """Return every case by its name."""
+    return {name: case_of(name) for name in names()}
 
 
 def kind_of(name: str, case: Case) -> str:
@@ -88,20 +89,17 @@ def kind_of(name: str, case: Case) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one case: print its table and its record, and write the record with --out; with --work, be a contender."""
-    names = [name for _, name, _ in pkgutil.iter_modules(cases.__path__)]
-    first = argparse.ArgumentParser(prog="bench.py", add_help=False)
-    first.add_argument("case", choices=names)
-    if not (words := sys.argv[1:] if argv is None else [*argv]) or words[0] not in names:
-        first.add_argument("--help", action="help", help="of a case: CASE --help")
-        first.parse_args(words)
-    name, *words = words
-    case = case_of(name)
-    args = parser_of(name, case).parse_args(words)
+    first = argparse.ArgumentParser(description="Run a benchmark.")
+    first.add_argument("case", choices=names())
+    first.add_argument("options", nargs=argparse.REMAINDER, help="CASE --help lists them")
+    chosen = first.parse_args(argv)
+    case = case_of(chosen.case)
+    args = parser_of(chosen.case, case).parse_args(chosen.options)
     if args.work is not None:
         assert case.work is not None
         return answer_tasks(case.work(args))
     measured = case.run(args)
-    record = {"kind": kind_of(name, case), **machine(getattr(args, "threads", None)), **measured}
+    record = {"kind": kind_of(chosen.case, case), **machine(getattr(args, "threads", None)), **measured}
     if shown := table(case.rows(record)):
         print(shown)
     if args.out:
