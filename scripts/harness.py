@@ -212,7 +212,7 @@ def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> 
     return round(statistics.median(a / b for a, b in zip(numerators, denominators, strict=True)), 2)
 
 
-def spread(name: str, rates: Sequence[float]) -> Record:
+def median_and_range(name: str, rates: Sequence[float]) -> Record:
     """Return median, least and greatest of some rates, for a record."""
     found = {name: statistics.median(rates), f"{name}_least": min(rates), f"{name}_most": max(rates)}
     return {key: round(rate, 1) for key, rate in found.items()}

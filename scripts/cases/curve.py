@@ -28,12 +28,12 @@ from harness import (
     Case,
     Work,
     add_sets,
+    median_and_range,
     median_ratio,
     model_facts,
     name_of,
     read_set,
     seconds_of,
-    spread,
     turns,
 )
 from peers import searched
@@ -92,7 +92,7 @@ def point(name: str, beam: int, rounds: Sequence[dict[str, Answer]]) -> Record:
         "contender": name,
         "beam": beam,
         "bleu": rounds[0][name]["bleu"],
-        **spread("lines_per_s", rates),
+        **median_and_range("lines_per_s", rates),
         "cpu_ms": round(statistics.median(answers[name]["cpu_ms"] for answers in rounds), 2),
         "of_ctranslate2": median_ratio(rates, [answers["ctranslate2"]["rate"] for answers in rounds]),
     }

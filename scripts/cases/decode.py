@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from harness import Answer, Case, Work, median_ratio, peak_mb, seconds_of, spread, turns
+from harness import Answer, Case, Work, median_and_range, median_ratio, peak_mb, seconds_of, turns
 from peers import searched
 from records import Record, linked, machine_name
 
@@ -92,7 +92,7 @@ def measured(args: argparse.Namespace, folder: str) -> dict[str, Answer]:
     rates = {name: [every[name]["rate"] for every, _ in rounds] for name in names}
     return {
         name: {
-            **spread("sentences_per_s", rates[name]),
+            **median_and_range("sentences_per_s", rates[name]),
             "ours_is_times": median_ratio(rates["ours"], rates[name]),
             "ours_bf16_is_times": median_ratio(rates["ours-bf16"], rates[name]),
             "single_ms": round(statistics.median(single[name]["ms"] for _, single in rounds), 1),
