@@ -172,3 +172,20 @@ def test_comments_and_docstrings_are_ascii(path: Path) -> None:
     documented = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Module | Documented)]
     said = comments + [ast.get_docstring(node) or "" for node in documented]
     assert [text for text in said if not text.isascii()] == []
+
+
+FINDINGS = sorted((ROOT / "findings").glob("*.sh"))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FINDINGS if path.name != "environment.sh"], ids=lambda path: path.stem
+)
+def test_findings_state_guess_and_miss_and_pin_their_packages(path: Path) -> None:
+    """A finding without its guess cannot be judged, and one without versions cannot be repeated."""
+    text = path.read_text(encoding="utf-8")
+    header = text.partition('. "$(dirname')[0]
+    assert [word for word in ("# Guess: ", "# Miss:  ") if word not in header] == []
+    [installed] = [line for line in text.splitlines() if line.startswith('. "$(dirname "$0")/environment.sh"')]
+    packages = installed.split()[3:]
+    assert [name for name in packages if "==" not in name] == []
+    assert "from finding import expect" in text

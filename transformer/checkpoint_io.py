@@ -102,11 +102,12 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transf
     """Return the model in `folder`, in eval mode."""
     folder = Path(folder)
     config = load_config(folder)
+    tensors = load_tensors(folder / "model.safetensors")  # before the memory for a model of the config's sizes
     try:
         model = Transformer(config)
     except (RuntimeError, TypeError, MemoryError) as error:  # TypeError: a size beyond 64 bits
         raise CheckpointError(f"{folder / 'config.json'}: a model of these sizes does not fit into memory") from error
-    load_weights(model, load_tensors(folder / "model.safetensors"), folder / "model.safetensors")
+    load_weights(model, tensors, folder / "model.safetensors")
     return model.to(device).eval()
 
 

@@ -8,6 +8,7 @@ the model only; batches, learning rates and label smoothing are in `configs/`. I
 import difflib
 import functools
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,6 +20,7 @@ Tying = Literal["all", "target", "none"]
 Activation = Literal["relu", "swish"]
 
 FORMAT = 1  # of config.json
+MAX_LAYERS, MAX_SINUSOIDS = 1000, 2**16  # larger values only exhaust memory
 _SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
 
 
@@ -48,7 +50,7 @@ class ModelConfig:
         norm_eps: epsilon of the layer norms; the paper gives no value, and other toolkits differ.
         positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies
             of the authors' code, "learned" is row E of table 3.
-        max_length: number of learned positions, and of stored sinusoids, which have no limit.
+        max_length: number of learned positions, and of stored sinusoids, which are computed beyond it.
         tying: "all" shares one matrix between source, target and pre-softmax (3.4), "target" the latter two only.
         attention_bias: biases in the four attention projections; the paper's formulas have none.
         output_bias: a bias of the logits; not in the paper, other toolkits have it.
@@ -96,6 +98,11 @@ class ModelConfig:
         for name in (*_SIZES, "d_k", "d_v", "window"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"model.{name} = {value} must be at least 1")
+        for name in ("n_encoder_layers", "n_decoder_layers"):
+            if getattr(self, name) > MAX_LAYERS:
+                raise ConfigError(f"model.{name} = {getattr(self, name)} must be at most {MAX_LAYERS}")
+        if self.positions != "learned" and self.max_length > MAX_SINUSOIDS:
+            raise ConfigError(f"model.max_length = {self.max_length} must be at most {MAX_SINUSOIDS} for sinusoids")
         for name in ("dropout", "attention_dropout", "ffn_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
@@ -143,13 +150,17 @@ class ModelConfig:
 
 
 def load_config(folder: Path) -> ModelConfig:
-    """Return the architecture of the model in `folder`; CheckpointError if its config.json cannot be used."""
+    """Return the architecture of the model in `folder`.
+
+    CheckpointError if its config.json cannot be used, or describes a much larger model than its weights: making that
+    could take all of the memory.
+    """
     path = folder / "config.json"
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
         if description["format"] != FORMAT:
             raise CheckpointError(f"{path}: format {description['format']} is unknown; this version reads {FORMAT}")
-        return ModelConfig.from_dict(description["model"])
+        config = ModelConfig.from_dict(description["model"])
     except OSError as error:
         raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -157,6 +168,46 @@ def load_config(folder: Path) -> ModelConfig:
             raise
         reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
         raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
+    _check_size(config, folder)
+    return config
+
+
+def _check_size(config: ModelConfig, folder: Path) -> None:
+    """Raise CheckpointError if the weights in `folder` are far too few; whoever loads them finds every difference."""
+    weights = folder / "model.safetensors"
+    try:
+        tensors = tensor_header(weights)
+        n_stored = sum(
+            min(math.prod(tensor["shape"]), tensor["data_offsets"][1] - tensor["data_offsets"][0])
+            for tensor in tensors.values()
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return
+    attention = config.n_heads * (config.d_key + config.d_value)
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    rows = config.vocab_size + (config.max_positions or 0) + n_layers * (attention + config.d_ff)
+    if rows * config.d_model > 10 * n_stored:
+        raise CheckpointError(
+            f"{folder / 'config.json'}: a model of these sizes has more than {rows * config.d_model:,} parameters, and "
+            f"{weights.name} holds {n_stored:,}; config and weights do not belong together"
+        )
+
+
+def tensor_header(path: Path) -> dict[str, Any]:
+    """Return type, shape and place of each tensor of a safetensors file; ValueError if it has another length.
+
+    The library would do it too, but imports numpy, which takes longer than the translation of a sentence.
+    """
+    with path.open("rb") as file:
+        n_bytes = int.from_bytes(file.read(8), "little")
+        if not 0 < n_bytes < path.stat().st_size:
+            raise ValueError("no header")
+        header: dict[str, Any] = json.loads(file.read(n_bytes))
+    header.pop("__metadata__", None)
+    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    if path.stat().st_size != 8 + n_bytes + end:
+        raise ValueError("truncated")
+    return header
 
 
 @functools.cache

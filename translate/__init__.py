@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
+DISTRIBUTION = "transformer-translate"  # whose package this is; `translate.program` looks for it
+
 _HOMES = {
     "ColumnTranslator": "inference.translator",
     "Translation": "text.translation",
@@ -39,6 +41,6 @@ def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("transformer-translate")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:  # used from a source tree that is not installed
         return "not installed"

@@ -1,6 +1,7 @@
 """Errors caused by user input: one sentence that says what, where and how to mend it; messages; optional packages."""
 
 import errno
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -14,7 +15,14 @@ _REMEDIES = {
     errno.EISDIR: "name a file",
     errno.EACCES: "change the permissions, or name another",
     errno.ENOSPC: "free space on the disk",
+    errno.EFBIG: "raise the limit of the size of files, such as ulimit -f",
+    errno.EDQUOT: "free space of your quota",
+    errno.ELOOP: "it is a link; remove it",
+    errno.EMFILE: "allow more open files with ulimit -n",
+    errno.EROFS: "it is on a file system that is read-only; name another place",
 }
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 Say = Callable[[str], None]  # shows one message to the user
 
@@ -42,9 +50,17 @@ class Terminated(KeyboardInterrupt):
 
 
 def say(message: str) -> None:
-    """Write one line to stderr, after the program's name; line breaks in the message become spaces."""
+    """Write one line to stderr, after the program's name; line breaks become spaces, control characters are escaped."""
     lines = (line.strip() for line in message.splitlines())
-    print(f"translate: {' '.join(line for line in lines if line)}", file=sys.stderr, flush=True)
+    print(f"translate: {printable(' '.join(line for line in lines if line))}", file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters escaped, such as "\\x1b", but for line breaks and tabs.
+
+    Names of files and texts of others would otherwise command the terminal.
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def reason(error: OSError) -> str:

@@ -1,4 +1,8 @@
-"""Files and folders: atomic writes, SHA-256, locks, JSON, and the lines of plain and compressed text."""
+"""Files and folders: atomic writes, SHA-256, locks, JSON, and the lines of plain and compressed text.
+
+What is not complete has a hidden name beside the one that it will get. Others may have made a link of that name, in a
+clone or in a folder that they share, so no hidden name is written through a link: it is random, or see `hidden`.
+"""
 
 import bz2
 import contextlib
@@ -8,7 +12,10 @@ import hashlib
 import json
 import lzma
 import os
+import secrets
 import shutil
+import stat
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,6 +24,9 @@ from typing import Any, TypeVar
 from translate.errors import UserError, reason
 
 T = TypeVar("T")
+
+_UMASK = threading.Lock()  # reading the mask of a process changes it for a moment
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "ZIP"}
 
@@ -51,10 +61,11 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
     Raises OSError; the file is then unchanged.
     """
     path = Path(os.path.realpath(path))
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")  # two processes may write the file at one time
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
-        with partial.open("wb") as file:
+        with naming(path), open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600), "wb") as file:
             file.write(content)
+            give_mode(file.fileno(), path)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
@@ -66,6 +77,63 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
+
+
+@contextlib.contextmanager
+def naming(path: Path | str) -> Iterator[None]:
+    """Give an error of the operating system in this block the name of the file, where it has none: writing has none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def give_mode(descriptor: int, path: Path) -> None:
+    """Give an open file the permissions of the file at `path`, which it will replace, or else those of new files.
+
+    Without effect on a file system that has no permissions.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # AttributeError: Windows before Python 3.13
+        os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode) if path.exists() else _mode_of_new_files())
+
+
+def _mode_of_new_files() -> int:
+    with _UMASK:
+        mask = os.umask(0o077)  # what another thread makes meanwhile is private
+        os.umask(mask)
+    return 0o666 & ~mask
+
+
+def hidden(place: Path, ending: str) -> Path:
+    """Return the hidden name beside `place` that ends so; UserError if a link has it, as this program makes none."""
+    path = place.with_name(f".{place.name}.{ending}")
+    if path.is_symlink():
+        raise _linked(path)
+    return path
+
+
+def open_hidden(path: Path) -> int:
+    """Return the descriptor of a file with a hidden name, which is made if it is missing and then private to the user.
+
+    UserError if it is a link, or has other names too; OSError if it cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK | getattr(os, "O_NONBLOCK", 0), 0o600)
+    except OSError as error:
+        if path.is_symlink():
+            raise _linked(path) from error
+        raise
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise _linked(path)
+    return descriptor
+
+
+def _linked(path: Path) -> UserError:
+    return UserError(f"{path}: is a link or no file, and this program would write through it; remove it")
 
 
 def leftovers(path: Path) -> list[Path]:
@@ -107,13 +175,14 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
         replace: whether to replace an existing folder, which is unchanged if the block fails.
         durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
-    Raises FileExistsError if `place` exists and `replace` is off, BlockingIOError if another process is making it, and
-    OSError if it cannot be written. First cleans up after a killed process; see `recover_folder`.
+    Raises FileExistsError if `place` exists and `replace` is off, BlockingIOError if another process is making it,
+    UserError if a link has one of the hidden names, and OSError if the folder cannot be written. First cleans up after
+    a killed process; see `recover_folder`.
     """
     place = Path(os.path.realpath(place))
     partial, old = _beside(place)
     partial.mkdir(parents=True, exist_ok=True)
-    with _claimed(partial, place):
+    with naming(place), _claimed(partial, place):
         _empty(partial)
         _settle(place)
         try:
@@ -140,7 +209,7 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
 def recover_folder(place: Path) -> None:
     """Remove what an unfinished `new_folder` left beside `place`, and put the old folder back if there is no new one.
 
-    Must not run while another process makes the same folder.
+    Must not run while another process makes the same folder. UserError if a link has one of the hidden names.
     """
     shutil.rmtree(_beside(place)[0], ignore_errors=True)
     _settle(place)
@@ -176,15 +245,19 @@ def _empty(folder: Path) -> None:
 
 def _beside(place: Path) -> tuple[Path, Path]:
     """Return the names of the unfinished and of the old folder."""
-    return place.with_name(f".{place.name}.partial"), place.with_name(f".{place.name}.old")
+    return hidden(place, "partial"), hidden(place, "old")
 
 
 def _share(folder: Path) -> None:
-    """Let everyone read the files who may read the folder; safetensors 0.8 makes files that only their owner reads."""
+    """Let everyone read the files who may read the folder; safetensors 0.8 makes files that only their owner reads.
+
+    Without effect on a file system that refuses to change permissions.
+    """
     readers = folder.stat().st_mode & 0o444
     for path in folder.rglob("*"):
         if path.is_file() and path.stat().st_mode & readers != readers:
-            path.chmod(path.stat().st_mode | readers)
+            with contextlib.suppress(OSError):
+                path.chmod(path.stat().st_mode | readers)
 
 
 def _flush(path: Path) -> None:
@@ -202,7 +275,7 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[No
     """Hold the lock of a file or folder; the operating system releases it when the process ends.
 
     Args:
-        path: an existing folder, or a file, which is made if it is missing.
+        path: an existing folder, or a file, which is made if it is missing and must not be a link.
         on_wait: called once before waiting for another process; None does not wait.
 
     Raises BlockingIOError if another process holds the lock and `on_wait` is None. Has no effect on Windows and on file
@@ -213,7 +286,7 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[No
     except ImportError:  # Windows
         yield
         return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,6 +5,7 @@ which wait for each other.
 """
 
 import ctypes
+import errno
 import math
 import os
 import sys
@@ -146,13 +147,21 @@ def keep_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Return whether memory does not suffice; the allocator of PyTorch for the CPU has no exception class for it."""
-    import torch
+def leave_lost_terminal() -> None:
+    """Discard what is written to a terminal that was closed; writing there would be an error, and saving would end."""
+    for descriptor in (1, 2):
+        try:
+            os.get_terminal_size(descriptor)
+        except OSError as error:  # ENOTTY for a file or a pipe
+            if error.errno == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
-    reasons = ("can't allocate memory", "Storage size calculation overflowed")
-    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-    return known or any(reason in str(error) for reason in reasons)
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether memory does not suffice; PyTorch on the CPU and CTranslate2 have no exception class for it."""
+    reasons = ("can't allocate memory", "Storage size calculation overflowed", "bad_alloc", "out of memory")
+    known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, if it is loaded
+    return known or (isinstance(error, RuntimeError) and any(reason in str(error) for reason in reasons))
 
 
 def release_memory() -> None:

@@ -34,7 +34,7 @@ from transformer.search.model_step import pad_batch
 from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.files import read_lines
-from translate.inference.engines import TorchEngine
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
+from transformer import checkpoint_io
 from transformer.checkpoint_io import Storage, average, load_model, load_tensors, load_weights, quantise, save_model
 from transformer.config import CheckpointError, load_config
 
@@ -164,11 +165,58 @@ def test_tensors_that_hold_no_weights_are_refused(dtype: torch.dtype, tmp_path: 
     refused(lambda: average([tmp_path / WEIGHTS]), tmp_path / WEIGHTS, reason)
 
 
-@pytest.mark.parametrize("changes", [{"vocab_size": 10**15}, {"vocab_size": 10**30}, {"max_length": 10**13}])
-def test_a_model_that_no_machine_can_hold_is_refused(folder: Path, changes: dict[str, int]) -> None:
+@pytest.mark.parametrize("size", [10**9, 10**30])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("vocab_size",),
+        ("d_model",),
+        ("d_ff",),
+        ("n_heads",),
+        ("d_k",),
+        ("d_v",),
+        ("n_encoder_layers",),
+        ("n_decoder_layers",),
+        ("max_length",),
+        ("n_heads", "d_model"),
+        ("vocab_size", "d_model", "d_ff"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("load", [load_config, load_model])
+def test_a_small_file_of_a_huge_model_is_refused_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, load: Callable[[Path], object], names: tuple[str, ...], size: int
+) -> None:
+    """Making the model would take all of the memory, or never end."""
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    config["model"] |= changes
+    config["model"] |= dict.fromkeys(names, size)
     (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    monkeypatch.setattr(checkpoint_io, "Transformer", lambda config: pytest.fail("it was made"))
+    with pytest.raises(CheckpointError, match="do not belong together|must be at most") as caught:
+        load(folder)
+    assert str(caught.value).startswith(f"{folder / CONFIG}: ")
+
+
+@pytest.mark.parametrize("shape", [[10**9, 10**9], [10**30], [-(10**9)], ["x"], None, 5])
+def test_a_header_cannot_claim_more_than_its_file_holds(folder: Path, shape: object) -> None:
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config["model"]["vocab_size"] = 10**9
+    (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    content = (folder / WEIGHTS).read_bytes()
+    n = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + n])
+    header["src_embedding.weight_VD"]["shape"] = shape
+    changed = json.dumps(header).encode()
+    (folder / WEIGHTS).write_bytes(len(changed).to_bytes(8, "little") + changed + content[8 + n :])
+    with pytest.raises(CheckpointError):
+        load_model(folder)
+
+
+def test_a_lack_of_memory_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(checkpoint_io, "Transformer", none)
     refused(lambda: load_model(folder), folder / CONFIG, "does not fit into memory")
 
 

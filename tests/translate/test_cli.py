@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import translate.inference.translator
 from transformer.search.hypothesis import MAX_ALPHA
@@ -724,3 +725,39 @@ def test_the_options_of_a_command_fit_its_function_and_its_line_in_the_help(comm
     run = sys.modules[options.__module__ if command != "serve" else "translate.commands.serve"].run
     assert [parameter.annotation for parameter in signature(run).parameters.values()] == [options]
     assert (options.__doc__ or "").partition("\n")[0] == summary
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried ..."),
+        RuntimeError("Storage size calculation overflowed with sizes=[9, 9]"),
+        RuntimeError("std::bad_alloc"),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("command", ["text", "decode", "train", "prepare", "evaluate", "compress"])
+def test_a_lack_of_memory_is_a_sentence_of_every_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"translate.commands.{command}.run", fail)
+    given = {"train": ["x.toml"], "prepare": ["x.toml"], "compress": ["m", "--out", "o"]}
+    assert main([command, *given.get(command, [])]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), "not enough memory" in err) == ("", 1, True)
+    with pytest.raises(type(error)):
+        main([command, *given.get(command, []), "--debug"])
+
+
+def test_another_error_of_the_program_is_no_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a mistake of the program")
+
+    monkeypatch.setattr("translate.commands.text.run", fail)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        main(["text"])

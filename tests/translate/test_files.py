@@ -1,16 +1,32 @@
 """Files are written completely or not at all."""
 
+import contextlib
+import errno
 import hashlib
 import os
+import re
+import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.files import locked, new_folder, read_json, recover_folder, sha256, write_json, write_text
+from translate.errors import UserError
+from translate.files import (
+    hidden,
+    locked,
+    new_folder,
+    open_hidden,
+    read_json,
+    recover_folder,
+    sha256,
+    write_json,
+    write_text,
+)
 
 
 def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
@@ -239,3 +255,127 @@ def test_an_old_folder_is_removed_once_the_new_one_is_in_place(tmp_path: Path) -
         (tmp_path / name).mkdir()
     recover_folder(tmp_path / "place")
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A folder that belongs to something else."""
+    folder = tmp_path / "victim"
+    folder.mkdir()
+    (folder / "kept").write_text("kept", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("ending", ["partial", "old"])
+@pytest.mark.parametrize("target", ["victim", "victim/kept", "victim/new"])
+def test_a_link_in_place_of_a_hidden_folder_is_not_followed(
+    tmp_path: Path, victim: Path, target: str, ending: str, replace: bool
+) -> None:
+    """A clone of a repository may hold such a link."""
+    place = tmp_path / "prepared" / "tiny"
+    place.parent.mkdir()
+    place.with_name(f".tiny.{ending}").symlink_to(Path("..", target))
+    with pytest.raises(UserError, match="is a link"), new_folder(place, replace=replace) as partial:
+        (partial / "file").write_text("x", encoding="utf-8")
+    with contextlib.suppress(UserError):
+        recover_folder(place)
+    assert not os.path.lexists(place)
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in victim.iterdir()] == [("kept", "kept")]
+
+
+def test_a_link_in_an_unfinished_folder_is_removed_and_not_followed(tmp_path: Path, victim: Path) -> None:
+    unfinished = tmp_path / ".tiny.partial"
+    (unfinished / "deep").mkdir(parents=True)
+    for link in (unfinished / "file", unfinished / "deep" / "file"):
+        link.symlink_to(victim)
+    with new_folder(tmp_path / "tiny") as partial:
+        (partial / "file").write_text("x", encoding="utf-8")
+    assert os.listdir(tmp_path / "tiny") == ["file"]
+    assert os.listdir(victim) == ["kept"]
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe", "folder"])
+def test_a_hidden_file_is_never_another_file(tmp_path: Path, victim: Path, kind: str) -> None:
+    path = hidden(tmp_path / "out.txt", "partial")
+    make = {
+        "link": lambda: path.symlink_to(victim / "kept"),
+        "dangling link": lambda: path.symlink_to(victim / "new"),
+        "second name": lambda: path.hardlink_to(victim / "kept"),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }
+    make[kind]()
+    with pytest.raises((UserError, IsADirectoryError)):
+        open_hidden(path)
+    if "link" in kind:
+        with pytest.raises(UserError, match="is a link"):
+            hidden(tmp_path / "out.txt", "partial")
+    assert os.listdir(victim) == ["kept"]
+    assert (victim / "kept").read_text(encoding="utf-8") == "kept"
+
+
+def test_a_lock_makes_no_file_through_a_link(tmp_path: Path, victim: Path) -> None:
+    (tmp_path / ".lock").symlink_to(victim / "new")
+    with pytest.raises(OSError, match=r"\.lock"), locked(tmp_path / ".lock"):
+        pass
+    assert os.listdir(victim) == ["kept"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+@pytest.mark.parametrize("before", [None, 0o600, 0o640, 0o666])
+def test_a_file_keeps_its_permissions_and_is_private_until_it_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int | None, mask: int
+) -> None:
+    path = tmp_path / "file"
+    seen = list[int]()
+
+    def modes() -> list[int]:
+        return [stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir() if file != path]
+
+    fchmod = os.fchmod
+    monkeypatch.setattr("os.fchmod", lambda *how: (seen.extend(modes()), fchmod(*how)))
+    old = os.umask(mask)
+    try:
+        if before is not None:
+            path.touch()
+            path.chmod(before)
+        write_text(path, "x")
+    finally:
+        assert os.umask(old) == mask
+    assert seen == [0o600]
+    assert stat.S_IMODE(path.stat().st_mode) == (0o666 & ~mask if before is None else before)
+
+
+def test_a_file_system_that_refuses_permissions_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    with new_folder(tmp_path / "new") as partial:
+        (partial / "file").touch(mode=0o600)
+        for name in ("chmod", "fchmod"):
+            monkeypatch.setattr(f"os.{name}", refused)
+        write_text(partial / "text", "x")
+    assert (tmp_path / "new" / "text").read_text(encoding="utf-8") == "x"
+    assert (tmp_path / "new" / "file").exists()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("write", [lambda path: write_text(path, "x", durable=True), lambda path: filled(path)])
+def test_an_error_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None], code: int
+) -> None:
+    """The system's error of a write names none."""
+
+    def full(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match=re.escape(os.strerror(code))) as caught:
+        write(tmp_path / "file")
+    assert str(caught.value.filename) == str(tmp_path / "file")
+
+
+def filled(place: Path) -> None:
+    with new_folder(place, durable=True):
+        pass

@@ -7,13 +7,17 @@ correctly than one; the best single layer differs between models.
 Dimension key: B sentences, L layers, H heads, S source positions, T target positions.
 """
 
+import random
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from transformer.model import Transformer
-from transformer.search.model_step import source_batch, target_batch
+from transformer.search.hypothesis import SearchConfig
+from transformer.search.model_step import source_batch, target_batch, translate_ids
+
+_N_PROBES, _PROBE_LENGTH = 16, 10  # sentences of random tokens
 
 
 @torch.inference_mode()
@@ -32,11 +36,15 @@ def cross_attention(
     """
     if not src:
         return []
+    pairs = _of_layers(model, src, tgt)
+    return [_mean_of_layers(w_LTS).cpu() if layer is None else w_LTS[layer].cpu() for w_LTS in pairs]
+
+
+def _of_layers(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Return the attention of each layer, (L, T, S) for each pair, without the column of eos; the mean of the heads."""
     maps = model.attention_maps(source_batch(model, src), target_batch(model, tgt))
-    chosen = maps.cross if layer is None else [maps.cross[layer]]
-    weights_BLTS = torch.stack([weights_BHTS.mean(dim=1) for weights_BHTS in chosen], dim=1)
-    pairs = [w_LTS[:, : len(t), : len(s)] for w_LTS, s, t in zip(weights_BLTS, src, tgt, strict=True)]
-    return [_mean_of_layers(w_LTS).cpu() for w_LTS in pairs]
+    weights_BLTS = torch.stack([weights_BHTS.mean(dim=1) for weights_BHTS in maps.cross], dim=1)
+    return [w_LTS[:, : len(t), : len(s)] for w_LTS, s, t in zip(weights_BLTS, src, tgt, strict=True)]
 
 
 def _mean_of_layers(weights_LTS: Tensor) -> Tensor:
@@ -55,6 +63,24 @@ def sharpness(weights_LTS: Tensor) -> Tensor:
         weights_LTS: attention without the column of the source's eos.
     """
     return weights_LTS.amax(dim=2).mean(dim=1) if weights_LTS.numel() else weights_LTS.new_zeros(len(weights_LTS))
+
+
+@torch.inference_mode()
+def sharpest_layer(model: Transformer) -> int:
+    """Return the index of the decoder layer that aligns, which is the sharpest one.
+
+    Sentences of random tokens, with the model's own greedy outputs, show the difference too, so no text is needed.
+
+    Args:
+        model: should be in eval mode.
+    """
+    config, draw = model.config, random.Random(0)
+    length = min(_PROBE_LENGTH, config.vocab_size // 2, (config.max_positions or 2 * _PROBE_LENGTH) // 2)
+    src = [draw.sample(range(config.vocab_size), length) for _ in range(_N_PROBES)]
+    found = translate_ids(model, src, SearchConfig(beam_size=1), max_lengths=[2 * length] * _N_PROBES)
+    tgt = [hypotheses[0].tokens if hypotheses else [] for hypotheses in found]  # none if the model has diverged
+    sums_L = sum(len(t) * sharpness(w_LTS) for t, w_LTS in zip(tgt, _of_layers(model, src, tgt), strict=True))
+    return int(torch.as_tensor(sums_L).argmax())
 
 
 def alignment(weights_TS: Tensor) -> list[tuple[int, int]]:

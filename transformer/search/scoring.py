@@ -20,7 +20,11 @@ def score_ids(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Se
     Args:
         model: should be in eval mode.
         src, tgt: token ids of each pair, without bos and eos.
+
+    Raises ValueError if their numbers differ: a single source would be that of each target.
     """
+    if len(src) != len(tgt):
+        raise ValueError(f"{len(src)} sources but {len(tgt)} targets")
     if not src:
         return []
     tgt_out_BT = pad_batch([[*ids, model.config.eos] for ids in tgt], model.config.pad, model.device)

@@ -68,4 +68,6 @@ def run(options: Compare) -> None:
     except OSError as error:
         raise UserError(f"{options.out}: cannot be written: {reason(error)}") from error
     print(comparison.verdict)
+    for note in comparison.notes:
+        print(f"{note[0].upper()}{note[1:]}.")
     say(f"wrote {options.out}")

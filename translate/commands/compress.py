@@ -30,7 +30,8 @@ def run(options: Compress) -> None:
     folder, out = registry.locate(options.model, say), options.out
     original = model_folder.ModelFolder.open(folder)
     with model_folder.writing(out), new_folder(out) as new:
-        model_folder.write_model(original.model, original.tokenizer, original.spec, new, options.dtype)
+        spec = original.spec.with_alignment_layer(original.model)
+        model_folder.write_model(original.model, original.tokenizer, spec, new, options.dtype)
         before, after = (model_folder.Weights.read(place) for place in (folder, new))
         note = f"Stored in {after.precision} by `translate compress`; this card has the scores in {before.precision}."
         for card in registry.card_files(folder):

@@ -149,8 +149,8 @@ class _Decoder:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.threads)
-        from translate.inference.engines import TorchEngine
         from translate.inference.research import SearchEngine, SearchRules, read_terms
+        from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 
@@ -201,12 +201,13 @@ class _Decoder:
     def _aligned(self, line: str, translation: "Translation") -> list[tuple[int, int]]:
         """The word alignment of a line; UserError for a line that was translated in parts."""
         from translate.inference.alignment import align
+        from translate.inference.torch_engine import TorchEngine
 
         if translation.split:
             raise UserError(
                 f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alignment; shorten it"
             )
-        return align(self._engine.members[0], line, translation.tokens)
+        return align(TorchEngine(self._engine.members[0]), line, translation.tokens)
 
     def _found(self, lines: Sequence[str], prefixes: Sequence[Ids]) -> list[list["Translation"]]:
         """The translations of each line, best first, or its samples."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from translate.options import Json
 
-DISTRIBUTION = "transformer-translate"
+DISTRIBUTION = "transformer-translate"  # not from the package, whose other owner may lack it
 
 Report = dict[str, dict[str, object]]
 
@@ -36,6 +36,7 @@ def examine() -> Report:
     """Return all findings, in sections; measuring takes about a second of CPU time."""
     return {
         "versions": {"python": platform.python_version(), **_versions([DISTRIBUTION, *_required(extra=None)])},
+        "packages": {"translate": _shared()},
         "extras": _extras(),
         "machine": _machine(),
         "precision": _precision(),
@@ -65,6 +66,19 @@ def _versions(packages: list[str]) -> dict[str, object]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+def sharing() -> list[str]:
+    """Return name and version of each other distribution in the environment that has a package `translate`."""
+    names = {*importlib.metadata.packages_distributions().get("translate", [])} - {DISTRIBUTION}
+    return [f"{name} {importlib.metadata.version(name)}" for name in sorted(names)]
+
+
+def _shared() -> str:
+    """Whether the package `translate` is of this project alone, and how to mend it."""
+    others = " and ".join(sharing())
+    advice = f"install {DISTRIBUTION} into an environment of its own"
+    return f"also of {others}, which replaces or removes its files; {advice}" if others else f"of {DISTRIBUTION} alone"
 
 
 def _extras() -> dict[str, object]:

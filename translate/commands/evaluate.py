@@ -257,6 +257,11 @@ def _notes(results: Sequence[Result], test: Test | None) -> list[str]:
     """Return sentences on how to read the table, and the signature of each metric once."""
     said = []
     scores = [pair for result in results for pair in result.by_name().items()]
+    several = len({result.system for result in results}) > 1
+    for result in results:
+        place = f"{result.test_set}, {result.system}" if several else result.test_set
+        found = dict.fromkeys(note for one in result.by_name().values() for note in one.notes)
+        said += [f"{place}: {note}." for note in found]
     if any(one.interval is not None for _, one in scores):
         said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
     if test:

@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import shutil
 import stat
 import sys
 from codecs import BOM_UTF8
@@ -27,7 +26,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 from translate.errors import UserError, say
-from translate.files import decode_line, locked, read_json, write_bytes, write_json
+from translate.files import (
+    decode_line,
+    give_mode,
+    hidden,
+    locked,
+    naming,
+    open_hidden,
+    read_json,
+    write_bytes,
+    write_json,
+)
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import (
@@ -58,7 +67,7 @@ WARNINGS = {
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
-    "missing": "a number of the source is missing",
+    "missing": "a number, a name or a sign of the source is missing or wrong",
     "term": "a target term of the glossary is missing",
     "symbol": "the model wrote a symbol that stands for a placeholder",
     "empty": "the model gave no translation, so another was searched",
@@ -365,9 +374,17 @@ class Progress:
     def load(cls, path: Path) -> "Progress":
         """Return the content of a file; ValueError or TypeError if it is damaged."""
         progress = cls(**read_json(path))
-        for value, kind in ((progress.windows, int), (progress.bytes, int), (progress.settings, dict)):
-            if not isinstance(value, kind):
+        for value, kind in (
+            (progress.windows, int),
+            (progress.bytes, int),
+            (progress.settings, dict),
+            (progress.sha256, str),
+            (progress.complete, bool),
+        ):
+            if type(value) is not kind:
                 raise TypeError(f"{value!r} is no {kind.__name__}")
+        if progress.windows < 0 or progress.bytes < 0:
+            raise ValueError(f"{progress}: sizes are at least 0")
         return progress
 
 
@@ -380,7 +397,7 @@ class GrowingFile(Output):
     """
 
     def __init__(self, place: Path, settings: Mapping[str, object], *, force: bool) -> None:
-        self.place, self.beside = place, place.with_name(f".{place.name}.resume")
+        self.place, self.beside = place, hidden(place, "resume")
         self.settings = dict(settings)
         self._force = force
         self._size = 0
@@ -431,7 +448,7 @@ class GrowingFile(Output):
         beginning of the next one, is kept in another file. UserError if it cannot be continued.
         """
         existed = self.place.exists()
-        with _held(self.place, self.place) as self._file:
+        with naming(self.place), _held(self.place, self.place) as self._file:
             try:
                 progress = None if self._force else self._progress()
             except UserError:
@@ -493,20 +510,41 @@ class GrowingFile(Output):
 
 @contextlib.contextmanager
 def _held(file: Path, output: Path) -> Iterator[TextIO]:
-    """Open a file for reading and writing, and hold its lock; UserError, about `output`, if that is impossible now."""
+    """Open a file for reading and writing, and hold its lock; UserError, about `output`, if that is impossible now.
+
+    The file is `output` itself, or one with a hidden name, which is private to the user.
+    """
     with contextlib.ExitStack() as held:
-        _lock(held, file, output)
-        try:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise _unwritable(output, error) from error
-        yield held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
+        while True:
+            with _explained(output):
+                descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666) if file == output else open_hidden(file)
+            opened = held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
+            _lock(held, Path(os.path.realpath(file)) if file == output else file, output)
+            if file == output or _is_at(descriptor, file):
+                break
+            held.close()  # another process has just completed the file, which has its final name now
+        yield opened
+
+
+def _is_at(descriptor: int, file: Path) -> bool:
+    """Return whether an open file has a name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(file))
+    except FileNotFoundError:
+        return False
 
 
 def _lock(held: contextlib.ExitStack, file: Path, output: Path) -> None:
     """Lock a file until `held` ends; UserError, about `output`, if another process holds the lock."""
-    try:
+    with _explained(output):
         held.enter_context(locked(file))
+
+
+@contextlib.contextmanager
+def _explained(output: Path) -> Iterator[None]:
+    """Raise UserError if the output, or its unfinished file, cannot be opened or locked in this block."""
+    try:
+        yield
     except BlockingIOError as error:
         raise UserError(
             f"{output}: another process is writing it; wait for it, or name another file with --output"
@@ -550,21 +588,22 @@ def _existing(output: Path) -> UserError:
 @contextlib.contextmanager
 def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[TextIO]:
     """Yield a file beside `place` that takes its name at the end; after a failure a partial one is kept and named."""
-    partial = place.with_name(f".{place.name}.partial")
+    partial = hidden(place, "partial")
     with contextlib.ExitStack() as held:
         if existed := place.exists():  # another process may write it in place, with --resume
             _lock(held, place, output)
         file = held.enter_context(_held(partial, output))
         try:
-            with file:
+            with naming(output), file:
                 file.truncate()  # what an earlier failure left
                 yield file
-            if place.exists():
-                if not force:
-                    raise _existing(output)
-                if not existed:
-                    _lock(held, place, output)
-                shutil.copymode(place, partial)
+                file.flush()
+                if place.exists():
+                    if not force:
+                        raise _existing(output)
+                    if not existed:
+                        _lock(held, place, output)
+                give_mode(file.fileno(), place)
             partial.replace(place)
             place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
         except BaseException:
@@ -627,9 +666,12 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     sample = _sample(options)
     if not any(text.strip() for text in sample):  # nothing to translate, so any model will do
         return None
-    guessed = languages.language_of(formats.prose(sample, layout, column), known)
+    prose = list(formats.prose(sample, layout, column))
+    guessed = languages.language_of(prose, known)
     if guessed is None:
-        raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
+        ranked = languages.ranking(prose, known)
+        best = f" ({ranked[0][0]} with {ranked[0][1]:.0%})" if ranked else ""
+        raise UserError(f"--from auto: the language of the text is unknown{best}; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")
     return guessed
 

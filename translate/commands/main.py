@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from transformer.config import CheckpointError, ConfigError
 from translate.errors import OptionError, Terminated, UserError, reason, say
-from translate.machine import git, set_up_threads
+from translate.machine import git, is_out_of_memory, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
 EXIT_MISTAKE = 2
@@ -76,17 +76,20 @@ _MODULES = {"import": "import_model"}  # "import" is a keyword
 
 
 def program() -> NoReturn:
-    """Run the program, which ends at once after Ctrl-C.
+    """Run the program, which ends at once after Ctrl-C, and when a signal has stopped a server.
 
     Finished translations have been written then. Threads that still search cannot be stopped; Python would wait for
     them.
     """
-    code = main()
-    if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+    try:
+        code, is_stopped = main(), False
+    except SystemExit as stop:  # of a server, which has cleaned up
+        code, is_stopped = int(stop.code or 0), not stop.code
+    if is_stopped or code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
         others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
         for thread in others:
             thread.join(0.1)
-        if any(thread.is_alive() and not thread.daemon for thread in others):
+        if any(thread.is_alive() and (is_stopped or not thread.daemon) for thread in others):
             os._exit(code)
     sys.exit(code)
 
@@ -115,6 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         say(_sentence(error))
+        return EXIT_MISTAKE
+    except (MemoryError, RuntimeError) as error:
+        if debug or not is_out_of_memory(error):
+            raise
+        say("there is not enough memory; end other programs, or take a smaller model, beam, batch or corpus")
         return EXIT_MISTAKE
     finally:
         _settle_stdout()

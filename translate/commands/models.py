@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.errors import UserError, say
+from translate.errors import UserError, printable, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec, Weights
 from translate.options import MODEL_HELP, Json, argument
@@ -57,7 +57,7 @@ def run(options: Models) -> None:
     if options.as_json:
         print(json.dumps([asdict(model) for model in found], indent=2))
     elif found:
-        print(_table(found))
+        print(printable(_table(found)))
     else:
         places = ", ".join(map(str, [*registry.places(), registry.RUNS]))
         say(f"there is no model in {places}; train one with translate train, or copy a model folder there")
@@ -71,7 +71,7 @@ def _show(name: Path, as_json: bool) -> None:
     elif text is None:
         raise UserError(f"{folder}: has no card; write one into {registry.CARDS[0]}")
     else:
-        print(text, end="" if text.endswith("\n") else "\n")
+        print(printable(text), end="" if text.endswith("\n") else "\n")
 
 
 def _read(name: str, folder: Path) -> Listed:

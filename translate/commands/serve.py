@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import os
 import re
 import shutil
 import sys
@@ -23,10 +24,10 @@ _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
 def run(options: Serve) -> None:
-    """Serve until SIGTERM or Ctrl-C; UserError if a model or the address cannot be used."""
+    """Serve until SIGTERM, SIGHUP or Ctrl-C; UserError if a model or the address cannot be used."""
     for package in _PACKAGES:
         optional_package(package, "serve")
-    from translate.serving import server
+    from translate.serving import connections, server
     from translate.serving.access import KeyStore
 
     folders = [registry.locate(name, say, exported=True).resolve() for name in options.model or ()] or _installed()
@@ -45,9 +46,11 @@ def run(options: Serve) -> None:
         locked(Path(folder)),
     ):
         _remove_abandoned()
-        url = server.address(listener)
+        url, most, limit = server.address(listener), connections.most_connections(), connections.open_files()
         options = replace(options, model=folders)
-        server.serve(options, Path(folder), listener, lambda: say(f"serving {pairs} on {url}; Ctrl-C stops"))
+        fits = "" if limit is None else f" (ulimit -n {limit})"
+        started = f"serving {pairs} on {url}; at most {most} connections{fits}; Ctrl-C stops"
+        server.serve(options, Path(folder), listener, lambda: say(started))
 
 
 def _remove_abandoned() -> None:
@@ -55,6 +58,8 @@ def _remove_abandoned() -> None:
     if sys.platform == "win32":  # without locks, the folder of a running server would be removed as well
         return
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if folder.is_symlink() or not folder.is_dir():  # made by somebody else
+            continue
         with contextlib.suppress(OSError), locked(folder):  # of another user, or of a running server
             shutil.rmtree(folder)
 
@@ -83,9 +88,11 @@ def _check_proxies(addresses: Sequence[str]) -> None:
 
 
 def _check_appendable(path: Path) -> None:
-    """Raise UserError if nothing can be appended to a file; creates it."""
+    """Raise UserError if nothing can be appended to a file; creates it, private to the user."""
+    from translate.serving.api import append_only
+
     try:
-        path.open("a").close()
+        os.close(append_only(path))
     except OSError as error:
         raise UserError(f"--suggestions {path}: {error.strerror}; name a file that can be written") from error
 

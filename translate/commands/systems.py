@@ -166,10 +166,21 @@ def _check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
 
 
 def warn(system: System, output: SystemOutput, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
-    """Report empty translations, and those of a model that would be refused in a file, which was checked before."""
-    n_empty = sum(not line.strip() for line in output.hypotheses)
-    if n_empty:
-        say(f"warning: {system.name}: {n_empty:,} of {len(pairs):,} translations are empty")
+    """Report blank lines, and translations of a model that would be refused in a file, which was checked before.
+
+    A line that is blank in translation and reference is no fault of either.
+    """
+    lines = list(zip(output.hypotheses, (reference for _, reference in pairs), strict=True))
+    empty = [n for n, (line, reference) in enumerate(lines, start=1) if not line.strip() and reference.strip()]
+    blank = [n for n, (line, reference) in enumerate(lines, start=1) if line.strip() and not reference.strip()]
+    if empty:
+        counts = f"{len(empty):,} of {len(pairs):,} translations are empty, first in line {empty[0]:,}"
+        say(f"warning: {system.name}: {counts}")
+    if blank:
+        say(
+            f"warning: {len(blank):,} of {len(pairs):,} references are blank where {system.name} has a translation, "
+            f"first in line {blank[0]:,}: its words count as mistakes; add the references, or remove the lines"
+        )
     if system.folder is None:
         return
     try:
@@ -204,7 +215,7 @@ class LoadedModel:
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        from translate.inference.engines import TorchEngine
+        from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
 
         self._translator = Translator.open(folder, for_translation(options), say)

@@ -126,7 +126,7 @@ def open_translator(options: Text) -> "Translator":
 
     how = dataclasses.replace(for_translation(options), terms=open_glossary(options.terms))
     folder = find_model(options, exported=True, layout=how.format, column=how.column)
-    from translate.inference.engines import TorchEngine
+    from translate.inference.torch_engine import TorchEngine
 
     tune_malloc()
     translator = Translator.open(folder, how, say)

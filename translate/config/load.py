@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from transformer.config import ConfigError
 from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section, Source, TrainingConfig, with_codes
@@ -241,6 +241,12 @@ def validated(schema: type[Schema], values: Mapping[str, Any], where: str) -> Sc
         return schema.model_validate(values)
     except ValidationError as error:
         raise UserError(f"{where}: {_sentence(error, schema)}") from error
+
+
+class Stored(Section):
+    """A JSON file that this program wrote, as far as its readers need it; keys of other versions may stand beside."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 def setting(override: str) -> tuple[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
-from translate.corpus.tokenizer import sample, train
+from translate.corpus.tokenizer import VocabularyError, sample, train
 from translate.errors import UserError
 from translate.text import languages
 from translate.text.checks import missing_numbers
@@ -163,7 +163,7 @@ def _checked(pairs: Sequence[Pair], source: str, target: str) -> dict[str, Check
         found = (
             languages.is_foreign(pair[0], source),
             languages.is_foreign(pair[1], target),
-            bool(missing_numbers(pair[1], pair[0], target)),
+            bool(missing_numbers(pair[1], pair[0], target, source)),
             _end(pair[0]) != _end(pair[1]),
             any(map(_is_misread, pair)),
             any(unicodedata.category(character) == "Cc" for side in pair for character in side if character != "\t"),
@@ -204,7 +204,7 @@ def _vocabularies(
         settings = config.model_copy(update={"vocab_size": size, "byte_fallback": False, "placeholders": 0})
         try:
             tokenizer = train(texts, settings)
-        except UserError:  # too small for the characters, or too large for the text
+        except VocabularyError:  # too small for the characters, or too large for the text
             continue
         ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
         often = sum(n * growth >= _OFTEN for n in ids.values())

@@ -21,12 +21,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from tqdm import tqdm
 
+from translate.config.load import Stored, validated
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
 from translate.corpus.augmentation import Augmenter, with_symbols
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
@@ -37,11 +39,60 @@ from translate.files import json_sha256, locked, new_folder, read_json, recover_
 
 FORMAT = 1
 
-_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files", "pairs"}  # the last of "counts"
+_TEST_NAME = r"^[\w.+-]+$"  # a part of the name of a file
 _MAX_DIFFERENCES = 6  # listed when a folder is out of date
 _MAX_VALUE = 30  # characters of a setting or hash in that list
 
 Manifest = dict[str, Any]
+_Count = Annotated[int, Field(ge=0)]
+
+
+class _Languages(Stored):
+    source: str
+    target: str
+
+
+class _Settings(Stored):
+    data: _Languages
+    tokenizer: dict[str, Any]
+
+
+class _Sides(Stored):
+    src: _Count
+    tgt: _Count
+
+
+class _Lengths(Stored):
+    src: float = Field(ge=0, le=2**31)
+    tgt: float = Field(ge=0, le=2**31)
+
+
+class _Counts(Stored):
+    kept: _Count
+    added: dict[str, _Count] = Field(default_factory=dict)
+    pairs: list[_Count]
+    dropped: dict[str, _Count]
+    valid: _Count
+    test: dict[Annotated[str, Field(pattern=_TEST_NAME)], _Count]
+    tokens: _Sides
+    tokens_per_sentence: _Lengths
+
+
+class _Pieces(Stored):
+    sha256: str
+    pieces: _Count
+
+
+class _Manifest(Stored):
+    """What the readers of a manifest rely on."""
+
+    config: _Settings
+    inputs: dict[str, str]
+    fingerprint: str
+    counts: _Counts
+    tokenizer: _Pieces
+    versions: dict[str, str]
+    files: dict[str, _Count]
 
 
 class Component(NamedTuple):
@@ -70,9 +121,17 @@ class Mixture(NamedTuple):
 
 
 def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
-    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`.
+
+    UserError if the corpus has another number of sources.
+    """
     sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
     n_pairs = manifest["counts"]["pairs"]
+    if len(n_pairs) != len(sources):
+        raise UserError(
+            f"the manifest of the prepared corpus counts the pairs of {len(n_pairs)} sources, and the experiment has "
+            f"{len(sources)}; run `translate prepare` again"
+        )
     components = [Component(n, source.weight, replayed) for n, (source, replayed) in zip(n_pairs, sources, strict=True)]
     return Mixture(components, 0.0 if data.replay is None else data.replay.share)
 
@@ -153,8 +212,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{path}: damaged, or not written by `translate prepare`; run it again") from error
     if known != FORMAT:
         raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
-    if missing := sorted(_KEYS - {*manifest, *manifest.get("counts", ())}):
-        raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
+    try:
+        validated(_Manifest, manifest, f"{path}: damaged")
+    except UserError as error:
+        raise UserError(f"{error}; run `translate prepare` again") from error
     for name, size in manifest["files"].items():
         file = folder / name
         if not file.is_file() or file.stat().st_size != size:
@@ -224,7 +285,9 @@ class EncodedPairs:
 
     @classmethod
     def of(cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> "EncodedPairs":
-        """Return the pairs of lists of token ids."""
+        """Return the pairs of lists of token ids; ValueError if the sides have different numbers of sentences."""
+        if len(src) != len(tgt):
+            raise ValueError(f"{len(src)} source sentences but {len(tgt)} target sentences")
         return cls(_side(src), _side(tgt))
 
     def src(self, i: int) -> NDArray[np.integer]:
@@ -248,8 +311,23 @@ def read_tokens(folder: Path) -> EncodedPairs:
 
     UserError if a file is missing or damaged.
     """
-    arrays = [_load_array(folder / f"train.{side}.{part}.npy") for side in SIDES for part in ("ids", "offsets")]
-    return EncodedPairs((arrays[0], arrays[1]), (arrays[2], arrays[3]))
+    src, tgt = (_read_side(folder, side) for side in SIDES)
+    if len(src[1]) != len(tgt[1]):
+        raise UserError(
+            f"{folder}: damaged: its sides have {len(src[1]) - 1:,} and {len(tgt[1]) - 1:,} sentences; run `translate "
+            "prepare` again"
+        )
+    return EncodedPairs(src, tgt)
+
+
+def _read_side(folder: Path, side: str) -> Side:
+    """Return ids and offsets of one side; UserError unless the offsets divide the ids into sentences."""
+    ids, offsets = (_load_array(folder / f"train.{side}.{part}.npy") for part in ("ids", "offsets"))
+    path = folder / f"train.{side}.offsets.npy"
+    fits = ids.ndim == offsets.ndim == 1 and ids.dtype.kind == "u" and offsets.dtype == np.int64 and len(offsets)
+    if not fits or offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
+        raise UserError(f"{path}: damaged: does not divide its ids into sentences; run `translate prepare` again")
+    return ids, offsets
 
 
 def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, folder: Path) -> dict[str, int]:
@@ -318,11 +396,15 @@ class Prepared:
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
         """Open a folder that `prepare` wrote; UserError if it is none, or if a file differs from the manifest."""
-        manifest = read_manifest(folder)
+        manifest, train = read_manifest(folder), read_tokens(folder)
+        if sum(manifest["counts"]["pairs"]) != train.n_pairs:
+            raise UserError(
+                f"{folder / 'manifest.json'}: damaged: counts other pairs than there are; run `translate prepare` again"
+            )
         return cls(
             folder=folder,
             manifest=manifest,
-            train=read_tokens(folder),
+            train=train,
             valid=list(_read_jsonl(_held_out_file(folder, "valid"))),
             test={name: list(_read_jsonl(_held_out_file(folder, name))) for name in manifest["counts"]["test"]},
             tokenizer=Tokenizer.load(folder / "tokenizer.model"),
@@ -413,9 +495,18 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
     _refuse_foreign(folder, place)
     with new_folder(place, replace=True) as partial:
         manifest = {**planned, **_build(config, partial, say, tokenizer)}
+        _require_unchanged(planned["inputs"], input_hashes(config))
         write_json(partial / "manifest.json", manifest)
     say(f"wrote {folder}: {summary(manifest)}")
     return Prepared.open(folder)
+
+
+def _require_unchanged(before: dict[str, str], now: dict[str, str]) -> None:
+    """Raise UserError if inputs changed while they were read: the digests before would name other text."""
+    if changed := sorted(differing(before, now)):
+        raise UserError(
+            f"{', '.join(changed)}: changed while the corpus was prepared; start again when nothing writes there"
+        )
 
 
 def _refuse_foreign(folder: Path, place: Path) -> None:
@@ -524,7 +615,7 @@ def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_rep
 
 def _check_test_names(config: ExperimentConfig) -> None:
     for name in config.data.test:
-        if name == "valid" or not re.fullmatch(r"[\w.+-]+", name):
+        if name == "valid" or not re.fullmatch(_TEST_NAME, name):
             raise UserError(
                 f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-', but not "
                 "just valid, which is the validation set"
@@ -584,6 +675,8 @@ def _read_jsonl(path: Path) -> Iterator[Pair]:
         with path.open(encoding="utf-8", newline="\n") as file:
             for line in file:
                 source, target = json.loads(line)
+                if not isinstance(source, str) or not isinstance(target, str):
+                    raise TypeError("not a pair of texts")
                 yield source, target
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: damaged; run `translate prepare` again") from error

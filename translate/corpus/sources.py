@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
 from translate.errors import UserError
-from translate.files import DAMAGED, cannot_read, evenly, read_lines, sample_lines, sha256
+from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,12 +49,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _tsv(source, text_file(source.path, root))
         case data.RecordSource():
             path = text_file(source.path, root)
-            return _cells(source, _jsonl(path) if source.kind == "jsonl" else _parquet(path, source))
+            return _cells(source, _jsonl(path, source) if source.kind == "jsonl" else _parquet(path, source))
         case data.HubSource():
-            dataset = _load_hub(source, root)
-            texts = dataset.select_columns(_columns(source, dataset.column_names))
-            tables = texts.with_format("arrow").iter(batch_size=_BATCH_ROWS)
-            return _cells(source, _rows(tables, describe(source)))
+            return _cells(source, _hub_records(source, _open_hub(source, root)))
         case data.GrammarSource():
             return _grammar(source, langpair)
         case data.WordsSource():
@@ -86,10 +83,11 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
         case data.TsvSource() | data.RecordSource():
             return {source.path: _digest(text_file(source.path, root))}
         case data.HubSource() if (folder := _below(source.id, root)).is_dir():
-            files = sorted(path for path in folder.rglob("*") if path.is_file())
-            return {f"{source.id}/{path.relative_to(folder).as_posix()}": _digest(path) for path in files}
+            return {f"{source.id}/{name}": digest for name, digest in _folder_digests(folder).items()}
         case data.HubSource():
-            return {f"hub:{describe(source)}": _hub_revision(_load_hub(source, root))}
+            from translate.corpus import hub
+
+            return {f"hub:{describe(source)}": hub.revision(source, describe(source))}
         case data.GrammarSource():
             from translate.corpus import grammar
 
@@ -179,12 +177,17 @@ def _synthetic_file(source: data.MonoSource, root: Path) -> Path:
 
 
 def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
+    last = max(source.source, source.target)
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
-        if len(cells) <= max(source.source, source.target):
+        if len(cells) <= last and not line.strip():
+            yield "", ""
+            continue
+        if len(cells) <= last:
+            remedy = "correct `source` or `target`" if n == 1 else "add the missing cells, or remove the line"
             raise UserError(
-                f"{path}, line {n}: has {len(cells)} tab-separated columns, so column "
-                f"{max(source.source, source.target)} (from 0) is missing; correct `source` or `target`"
+                f"{path}, line {n}: has {len(cells)} tab-separated columns, so column {last} (from 0) is missing; "
+                f"{remedy}"
             )
         src, tgt = (
             cell.split(source.split) if source.split else [cell]
@@ -194,17 +197,26 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
 
 
 def _cells(source: data.RecordSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:
+    remedy = "correct `source` or `target`"
     for where, record in records:
-        yield _cell(record, source.source, where), _cell(record, source.target, where)
+        yield _cell(record, source.source, where, remedy), _cell(record, source.target, where, remedy)
+        remedy = "correct this one, as those before it have it"
 
 
-def _jsonl(path: Path) -> Iterator[Record]:
+def _jsonl(path: Path, source: data.RecordSource) -> Iterator[Record]:
     for n, line in enumerate(read_lines(path), start=1):
         where = f"{path}, line {n}"
-        try:
-            yield where, json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{where}: not a JSON object: {error}; write one object on each line") from error
+        yield where, _json_record(source, where, line)
+
+
+def _json_record(source: data.RecordSource | data.HubSource, where: str, line: str) -> object:
+    """Return the value of a line of JSON; a blank line is a record whose sides are null."""
+    if not line.strip():
+        return {column.split(".")[0]: None for column in (source.source, source.target)}
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: not a JSON object: {error}; write one object on each line") from error
 
 
 def _columns(source: data.RecordSource | data.HubSource, known: list[str]) -> list[str]:
@@ -234,42 +246,45 @@ def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]", name: str) ->
     return ((f"{name}, row {n}", row) for n, row in enumerate(rows, start=1))
 
 
-def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
-    """Load the split with `datasets` from the hub, its cache, or a folder."""
-    import datasets
-    import yaml
+def _open_hub(source: data.HubSource, root: Path) -> "Dataset":
+    from translate.corpus import hub
+
+    folder = _below(source.id, root)
+    return hub.open_split(source, folder, describe(source), lambda: json_sha256(_folder_digests(folder)))
+
+
+def _folder_digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file in a folder, by its path in it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _digest(path) for path in files}
+
+
+def _hub_records(source: data.HubSource, dataset: "Dataset") -> Iterator[Record]:
+    from translate.corpus import hub
 
     name = describe(source)
-    folder = _below(source.id, root)
-    try:
-        return datasets.load_dataset(
-            str(folder) if folder.is_dir() else source.id,
-            source.config,
-            split=source.split,
-            revision=source.revision,
-            keep_in_memory=False,  # overrides the environment: `_hub_revision` needs the file
-        )
-    except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError, yaml.YAMLError) as error:
-        raise UserError(
-            f"{name}: `datasets` cannot load it from a folder, its cache or the hub: {_one_line(error)}; correct `id`, "
-            "`config`, `split` or `revision`, or download it first"
-        ) from error
+    if dataset.column_names == [hub.PLACE, hub.RECORD]:
+        for row in dataset:
+            where = f"{name}: {row[hub.PLACE]}"
+            yield where, _json_record(source, where, row[hub.RECORD])
+        return
+    for column in (source.source, source.target):
+        if hub.is_guessed(dataset, column):
+            raise UserError(
+                f"{name}: the copy in the cache of `datasets` has guessed types, so {column!r} may not be the text of "
+                "the data set; connect to the hub once, which makes an exact copy, or convert the data set to Parquet"
+            )
+    texts = dataset.select_columns(_columns(source, dataset.column_names))
+    yield from _rows(texts.with_format("arrow").iter(batch_size=_BATCH_ROWS), name)
 
 
-def _hub_revision(dataset: "Dataset") -> str:
-    """Return the commit, which is the name of the cache folder."""
-    return Path(dataset.cache_files[0]["filename"]).parent.name
-
-
-def _cell(record: object, column: str, where: str) -> str:
-    """Return the text at a dotted column; UserError if the value is missing or is not text."""
+def _cell(record: object, column: str, where: str, remedy: str) -> str:
+    """Return the text at a dotted column; UserError, with the remedy, if it is missing, or if it is not text."""
     value = record
     for key in column.split("."):
         if not isinstance(value, dict) or key not in value:
             known = ", ".join(value) if isinstance(value, dict) else f"a value of type {type(value).__name__}"
-            raise UserError(
-                f"{where}: there is no {column!r}: at {key!r} it holds {known}; correct `source` or `target`"
-            )
+            raise UserError(f"{where}: there is no {column!r}: at {key!r} it holds {known}; {remedy}")
         value = value[key]
         if value is None:
             return ""

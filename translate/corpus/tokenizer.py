@@ -12,6 +12,7 @@ import math
 import random
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,23 @@ class Tokenizer:
             return [self.encode(text) for text in texts]
         return list(self._processor.encode([_escape(text) for text in texts]))
 
+    def knows(self, word: str) -> bool:
+        """Return whether a model can have learned to write a word.
+
+        Each character must be in a piece and, in a word with a capital, which may be a name, in a longer one: a letter
+        that was joined with no other, such as that of a language that the corpus is not in, is too rare to be learned.
+        """
+        letters = frozenset(letter for letter in word if not letter.isascii())
+        return not letters or letters <= (self._letters[1] if word[0].isupper() else self._letters[0])
+
+    @cached_property
+    def _letters(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The characters of all pieces, and those that are in one of several characters."""
+        p = self._processor
+        ids = [i for i in range(self.vocab_size) if not (p.is_byte(i) or p.is_control(i) or p.is_unknown(i))]
+        pieces = [piece.replace(_SPACE_SYMBOL, "") for piece in p.id_to_piece(ids)]
+        return frozenset().union(*pieces), frozenset().union(*(piece for piece in pieces if len(piece) > 1))
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of token ids; pad, bos and eos are dropped, the unknown piece becomes U+2047 between spaces.
 
@@ -154,18 +172,22 @@ class Tokenizer:
         return schema.ModelProto.FromString(self.serialized)
 
 
+class VocabularyError(UserError):
+    """A vocabulary of this size cannot be trained on the text."""
+
+
 def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
-    All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
-    for them.
+    All sentences are used; `sample` limits their number. Raises VocabularyError if the vocabulary is too large or too
+    small for them, UserError if SentencePiece fails otherwise, and what the iterator raises.
     """
     import sentencepiece
 
-    model = io.BytesIO()
+    model, raised = io.BytesIO(), list[BaseException]()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=map(_escape, sentences),
+            sentence_iterator=_watched(map(_escape, sentences), raised),
             model_writer=model,
             model_type=config.algorithm,
             vocab_size=config.vocab_size,
@@ -185,8 +207,19 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collecti
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise UserError(_training_problem(str(error), config.vocab_size)) from error
+        if raised:
+            raise raised[0] from None
+        raise _training_problem(str(error), config.vocab_size) from error
     return Tokenizer(model.getvalue())
+
+
+def _watched(sentences: Iterable[str], raised: list[BaseException]) -> Iterator[str]:
+    """Yield the sentences and keep the exception that ends them, which SentencePiece makes a RuntimeError of."""
+    try:
+        yield from sentences
+    except BaseException as error:
+        raised.append(error)
+        raise
 
 
 def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
@@ -224,21 +257,21 @@ def _in_long_words(path: Path) -> int:
     return n
 
 
-def _training_problem(message: str, vocab_size: int) -> str:
+def _training_problem(message: str, vocab_size: int) -> UserError:
     """Return SentencePiece's error as one sentence that names the setting to change."""
     if largest := re.search(r"<= (\d+)", message):
-        return (
+        return VocabularyError(
             f"tokenizer.vocab_size = {vocab_size} is too large for this corpus: set it to at most {largest[1]}, "
             "or add text"
         )
     if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        return (
+        return VocabularyError(
             f"tokenizer.vocab_size = {vocab_size} is too small: the special pieces and the characters of this corpus "
             f"alone need {smallest[1]}; raise it or lower tokenizer.character_coverage"
         )
     if "sentences_.empty()" in message:
-        return "there is no text to train the tokenizer on: every sentence is empty"
-    return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
+        return VocabularyError("there is no text to train the tokenizer on: every sentence is empty")
+    return UserError(f"SentencePiece could not train the tokenizer: {' '.join(message.split())}")
 
 
 def _escape(text: str) -> str:

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from translate.evaluation.scores import Scores, Test, metrics, paired_scores
+from translate.evaluation.scores import Scores, Test, check_counts, metrics, paired_scores
 
 if TYPE_CHECKING:
     from sacrebleu import BLEU
@@ -190,6 +190,12 @@ class Comparison:
         return self.n_lines - self.n_gains - self.n_losses
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences on scores that say less than they seem to."""
+        scores = (score for system in self.systems for score in system.scores.by_name().values())
+        return list(dict.fromkeys(note for score in scores for note in score.notes))
+
+    @property
     def verdict(self) -> str:
         """One sentence: which system is better, and whether that may be chance."""
         first, second = self.systems
@@ -318,7 +324,11 @@ def by_length(
     Args:
         references: one for each line; their number of words is the length.
         words: splits a line.
+
+    Raises UserError if there are no lines or their numbers differ.
     """
+    for lines in outputs:
+        check_counts(lines, references)
     found = indices([len(words(line)) for line in references], LENGTHS)
     buckets = []
     for i, label in enumerate(labels(LENGTHS)):
@@ -336,7 +346,11 @@ def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole:
     Args:
         values: of each sentence, by system.
         whole: the values are integers.
+
+    Raises UserError if there are no sentences or their numbers differ.
     """
+    for of in values:
+        check_counts(of, values[0])
     counts = [Counter(indices(of, bounds)) for of in values]
     used = [i for count in counts for i in count]
     names = labels(bounds, whole=whole)
@@ -355,7 +369,11 @@ def by_frequency(
         outputs: words of each line, by system.
         references: words of each line.
         frequencies: of words in the training text or the references.
+
+    Raises UserError if there are no lines or their numbers differ.
     """
+    for lines in outputs:
+        check_counts(lines, references)
     per_system = [_matches(lines, references, frequencies) for lines in outputs]
     return [
         (label, matches)
@@ -388,7 +406,11 @@ def ngram_differences(
         outputs: words of each line, by system.
         references: words of each line.
         n_best: length of the lists.
+
+    Raises UserError if there are no lines or their numbers differ.
     """
+    for lines in outputs:
+        check_counts(lines, references)
     matches: tuple[Counter[Ngram], Counter[Ngram]] = (Counter(), Counter())
     expected: Counter[Ngram] = Counter()
     for first, second, reference in zip(*outputs, references, strict=True):

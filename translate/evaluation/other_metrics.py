@@ -74,8 +74,13 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
             `--only_system --quiet` are appended.
         sources, hypotheses, references: texts in the same order.
 
-    Raises UserError if the program cannot be run, fails or reports no score.
+    Raises UserError if the counts differ, or if the program cannot be run, fails or reports no score.
     """
+    check_counts(hypotheses, references)
+    if len(sources) != len(references):
+        raise UserError(
+            f"{len(sources)} sources but {len(references)} references: line n of one must belong to the other"
+        )
     with tempfile.TemporaryDirectory() as place:
         files = {"-s": sources, "-t": hypotheses, "-r": references}
         arguments = program(command)

@@ -5,7 +5,7 @@ number of samples.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF, TER
     from sacrebleu.metrics.base import Metric
+    from sacrebleu.metrics.base import Score as MetricScore
 
     from translate.models.folder import ModelFolder
 
@@ -44,6 +45,7 @@ class Score:
         signature: the settings, as sacreBLEU writes them.
         mean, interval: 95 % of bootstrap resamples lie within mean +- interval; None without resampling.
         p_value: of the difference to the first system by a paired test; None without a test.
+        notes: sentences on values that say less than they seem to.
     """
 
     value: float
@@ -51,12 +53,14 @@ class Score:
     mean: float | None = None
     interval: float | None = None
     p_value: float | None = None
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON without the values that were not computed."""
         values = {"score": self.value, "signature": self.signature}
         added = {"mean": self.mean, "interval": self.interval, "p_value": self.p_value}
-        return values | {name: value for name, value in added.items() if value is not None}
+        found = values | {name: value for name, value in added.items() if value is not None}
+        return found | ({"notes": list(self.notes)} if self.notes else {})
 
 
 @dataclass(frozen=True)
@@ -205,9 +209,32 @@ def paired_test(
             None if result.mean is None else float(result.mean),
             None if result.ci is None else float(result.ci),
             None if result.p_value is None else max(result.p_value, bound),
+            (*_on_value(metric.corpus_score(hypotheses, [references])), *_on_interval(result.ci, len(references))),
         )
-        for result, bound in zip(found, least, strict=True)
+        for result, bound, hypotheses in zip(found, least, outputs, strict=True)
     ]
+
+
+def _on_value(result: "MetricScore") -> Iterator[str]:
+    """Yield a sentence if BLEU has no match of its longest n-grams, as it is a product of the matches of each length.
+
+    sacreBLEU smooths a length without matches, but not one that no translation reaches.
+    """
+    from sacrebleu.metrics.bleu import BLEUScore
+
+    if not isinstance(result, BLEUScore) or result.counts[-1]:
+        return
+    order = len(result.counts)
+    if not result.totals[-1]:
+        yield f"BLEU is 0 because no translation has {order} words in a row, and it needs matches of 1 to {order} words"
+    else:
+        yield f"BLEU has no match of {order} words in a row, so that smoothing alone keeps it above 0"
+
+
+def _on_interval(interval: float | None, n_lines: int) -> Iterator[str]:
+    """Yield a sentence if an interval of 0 comes from a single line."""
+    if interval is not None and n_lines == 1:
+        yield "the interval is 0 because all resamples of a single line are equal; it needs more lines"
 
 
 def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequence[str], metric: "Metric") -> float:
@@ -230,8 +257,11 @@ def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequ
     return min(1.0, 2.0 ** (1 - sum(islice(differing, _MANY_LINES))))
 
 
-def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Raise UserError if there are no lines or their numbers differ."""
+def check_counts(hypotheses: Sequence[object], references: Sequence[object]) -> None:
+    """Raise UserError if there are no lines or their numbers differ.
+
+    sacreBLEU leaves the lines out that the shorter list lacks, and other metrics may.
+    """
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} translations but {len(references)} references: line n of one must belong to line n of "
@@ -271,7 +301,7 @@ def check_hypotheses(
 
 def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     result = metric.corpus_score(hypotheses, [references])
-    return Score(float(result.score), str(metric.get_signature()))
+    return Score(float(result.score), str(metric.get_signature()), notes=tuple(_on_value(result)))
 
 
 def _check_subwords(name: str, hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ Source: argostranslate/package.py of Argos Translate 1.11.
 """
 
 import json
+import re
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from translate.models.folder import ModelFolder, refuse_existing, writing
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires
 
+_CODE = re.compile(r"[A-Za-z0-9_-]+")
 _OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
 
@@ -30,10 +32,17 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     Args:
         int8: store the weights as 8-bit integers.
 
-    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.fill`; then nothing is written.
+    Raises UserError if `to` exists or has another suffix, if a language is no code, and as `ctranslate2_folder.fill`;
+    then nothing is written.
     """
     if to.suffix != SUFFIX:
         raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --out")
+    for code in (folder.spec.source, folder.spec.target):
+        if not _CODE.fullmatch(code):
+            raise UserError(
+                f"{folder.folder}: its language {code[:40]!r} would be a part of file names in the package; write a "
+                "code of letters, digits, '-' and '_' in its translation.json"
+            )
     with writing(to):
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:

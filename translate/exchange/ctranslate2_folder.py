@@ -4,6 +4,7 @@ Dimension key: T target positions.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -14,8 +15,8 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
 from translate.files import new_folder
-from translate.inference.engines import package
-from translate.models import ctranslate2_files
+from translate.inference.ctranslate2_engine import package
+from translate.models import conversion
 from translate.models.folder import ModelFolder, writing
 
 TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
@@ -46,6 +47,7 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
     models differ, and OSError.
     """
     package()
+    folder = replace(folder, spec=folder.spec.with_alignment_layer(folder.model))
     proof = _written(folder, new, texts, int8=False)
     require_equal(proof, TOLERANCE, "log-probabilities of tokens")
     if int8:
@@ -63,11 +65,10 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
 def _written(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool) -> Proof:
     """Write the model into the folder `new` and compare it with the original."""
     config = folder.model.config
-    arrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in folder.model.state_dict().items()}
-    for name, content in ctranslate2_files.files(
-        config, arrays, folder.tokenizer, n_positions(config), int8=int8
-    ).items():
-        (new / name).write_bytes(content)
+    tensors = {name: tensor.detach().float().cpu().numpy() for name, tensor in folder.model.state_dict().items()}
+    conversion.convert(
+        config, tensors, folder.tokenizer, folder.spec.alignment_layer, new, n_positions(config), int8=int8
+    )
     exported = CTranslate2Folder(new, folder.tokenizer)
     return compare(folder, exported, token_log_probs, texts, n_positions(config))
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from transformer.embedding import sinusoids
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 from translate.text.translation import DecodingConfig
@@ -127,8 +127,9 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
     """Return the position encodings of encoder and decoder, (T, D) each; the shorter side gives their number."""
     n = min(_n_positions(theirs, settings, f"max_{side}_positions") for side in ("source", "target"))
     d_model = settings["encoder_embed_dim"]
-    if not isinstance(d_model, int):
-        raise theirs.unsupported(f"encoder_embed_dim = {d_model!r}")
+    width = tensors["encoder.embed_tokens.weight"].shape[-1:]
+    if isinstance(d_model, bool) or not isinstance(d_model, int) or (d_model,) != tuple(width):
+        raise theirs.unsupported(f"encoder_embed_dim = {shown(d_model)} with embeddings of {tuple(width)} values")
     if not settings.get("encoder_learned_pos"):
         if d_model % 2:
             raise theirs.unsupported(f"encoder_embed_dim = {d_model}, which is odd")
@@ -141,9 +142,10 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
 
 def _n_positions(theirs: ForeignFolder, settings: Mapping[str, Any], name: str) -> int:
     """Return the value of a setting; UserError if no token and its eos would fit."""
-    n = settings.get(name) or 1024
-    if not isinstance(n, int) or not 2 <= n <= _MAX_POSITIONS:
-        raise theirs.unsupported(f"{name} = {n!r}")
+    n = settings.get(name)
+    n = 1024 if n is None or (isinstance(n, int) and n == 0) else n
+    if isinstance(n, bool) or not isinstance(n, int) or not 2 <= n <= _MAX_POSITIONS:
+        raise theirs.unsupported(f"{name} = {shown(n)}")
     return n
 
 

@@ -10,6 +10,7 @@ Dimension key: V vocabulary, D d_model, T positions.
 
 import json
 import re
+import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +28,12 @@ from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError, reason
 from translate.text.translation import DecodingConfig
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 Supported = Mapping[str, Collection[object]]
 State = dict[str, Tensor]
 
+_PLAIN = (bool, int, float, str, list, type(None))  # types of settings: others, such as tensors, have no plain `==`
 _NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
 _LANGUAGE = re.compile(r"[\w-]+")  # names of files contain it
 _NO_TOKENIZER = "the tokenizer is not a SentencePiece model, or is damaged; copy the folder again"
@@ -132,8 +136,8 @@ class ForeignFolder:
             where: prefix of the names in messages, such as "model.encoder.".
         """
         for name, values in supported.items():
-            if (value := settings.get(name)) not in values:
-                raise self.unsupported(f"{where}{name} = {value!r}")
+            if not isinstance(value := settings.get(name), _PLAIN) or value not in values:
+                raise self.unsupported(f"{where}{name} = {shown(value)}")
 
     def require_equal(self, settings: Mapping[str, Any], names: Sequence[str], pattern: str) -> None:
         """Check that encoder and decoder have the same settings.
@@ -143,8 +147,9 @@ class ForeignFolder:
         """
         for name in names:
             encoder, decoder = (pattern.format(stack=stack, name=name) for stack in ("encoder", "decoder"))
-            if (one := settings.get(encoder)) != (other := settings.get(decoder)):
-                raise self.unsupported(f"{encoder} = {one!r} with {decoder} = {other!r}")
+            one, other = settings.get(encoder), settings.get(decoder)
+            if not isinstance(one, _PLAIN) or not isinstance(other, _PLAIN) or one != other:
+                raise self.unsupported(f"{encoder} = {shown(one)} with {decoder} = {shown(other)}")
 
     def languages(self, source: object, target: object) -> tuple[str, str]:
         """Return both languages; UserError if one is missing or is no code of a language."""
@@ -277,7 +282,18 @@ class Tensors:
         if name not in self._state:
             raise UserError(f"{self.folder}: its checkpoint has no tensor {name}, so it is another kind of model")
         self._used.add(name)
-        return self._state[name].float()
+        tensor = self._state[name]
+        if not tensor.is_floating_point():
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise UserError(
+                f"{self.folder}: its tensor {name} has the type {kind}, and weights are floats; copy it again"
+            )
+        if not (values := tensor.float()).isfinite().all():
+            raise UserError(
+                f"{self.folder}: its tensor {name} has values that are not finite, because the file is damaged or its "
+                "training diverged; use another checkpoint"
+            )
+        return values
 
     def first(self, names: Sequence[str]) -> Tensor:
         """Return the first tensor that exists; UserError names the last one."""
@@ -288,6 +304,14 @@ class Tensors:
         unused = [name for name in self._state if name not in self._used and not name.endswith(ignored)]
         if unused:
             raise UserError(f"{self.folder}: its model has a part {unused[0]}, which is not supported here")
+
+
+def shown(value: object) -> str:
+    """Return the beginning of a setting for a message."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # hexadecimal numbers may have any length, but decimal ones may not
+        return "a number with too many digits"
 
 
 def _is_dense(value: object) -> bool:
@@ -374,6 +398,13 @@ def build(
         state = _layers(config, tensors, names) | _embeddings(config, tables, vocabulary)
     except (RuntimeError, IndexError) as error:
         raise mismatch from error
+    try:
+        with torch.device("meta"):  # which takes no memory
+            sizes = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
+    except (RuntimeError, TypeError) as error:  # TypeError: a size beyond 64 bits
+        raise mismatch from error
+    if any(name in state and state[name].shape != size for name, size in sizes.items()):
+        raise mismatch
     try:
         model = Transformer(config)
     except (RuntimeError, TypeError, MemoryError) as error:  # TypeError: a size beyond 64 bits

@@ -16,7 +16,7 @@ from typing import Any
 
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 from translate.text.translation import DecodingConfig
@@ -25,6 +25,7 @@ _FILES = ("best.ckpt", "latest.ckpt")
 _SPECIAL = {UNK: "unk", PAD: "pad", BOS: "bos", EOS: "eos"}  # in the order of their ids in JoeyNMT
 _SPECIAL_PIECES = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}
 _NORM_EPS = 1e-6
+_MAX_VALUES = 10_000  # of config.yaml; JoeyNMT writes about a hundred
 _NAMES = Names(
     attentions={"encoder": ("src_src_att",), "decoder": ("trg_trg_att", "src_trg_att")},
     projections=("q_layer", "k_layer", "v_layer", "output_layer"),
@@ -69,7 +70,9 @@ def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = Non
     source, target = theirs.languages(source or src.get("lang"), target or data["trg"].get("lang"))
     tokenizer = theirs.read_tokenizer(_tokenizer(folder, data, "src"), _tokenizer(folder, data, "trg"), say)
     named = _optional(theirs.path / "config.yaml", data, "special_symbols")
-    special = {our_id: str(named.get(f"{name}_token", _SPECIAL_PIECES[name])) for our_id, name in _SPECIAL.items()}
+    special = {our_id: named.get(f"{name}_token", _SPECIAL_PIECES[name]) for our_id, name in _SPECIAL.items()}
+    if other := next((piece for piece in special.values() if not isinstance(piece, str)), None):
+        raise theirs.unsupported(f"the special symbol {shown(other)}")
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
     # JoeyNMT lets SentencePiece write nothing but pieces of its vocabulary.
     vocabulary = joined(source_ids, target_ids, tokenizer, special, written=source_ids)
@@ -93,6 +96,8 @@ def _settings(theirs: ForeignFolder) -> Mapping[str, Any]:
         settings = yaml.safe_load(theirs.read("config.yaml"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the thirteenth month
         raise UserError(f"{path}: damaged; copy the folder again") from error
+    if _n_values(settings) > _MAX_VALUES:
+        raise UserError(f"{path}: its aliases stand for more than {_MAX_VALUES:,} values; write the settings out")
     data, model = _section(path, settings, "data"), _section(path, settings, "model")
     for side in ("src", "trg"):
         language, where = _section(path, data, side), f"data.{side}."
@@ -109,6 +114,19 @@ def _settings(theirs: ForeignFolder) -> Mapping[str, Any]:
     flat = {f"model.{stack}.{name}": value for stack, values in stacks.items() for name, value in values.items()}
     theirs.require_equal(flat, _EQUAL, "model.{stack}.{name}")
     return settings  # type: ignore[no-any-return]
+
+
+def _n_values(settings: object) -> int:
+    """Return the number of values with what aliases stand for; the count ends above _MAX_VALUES."""
+    waiting, n = [settings], 0
+    while waiting and n <= _MAX_VALUES:
+        value = waiting.pop()
+        n += 1
+        if isinstance(value, Mapping):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set):
+            waiting += value
+    return n
 
 
 def _section(path: Path, values: object, name: str) -> Mapping[str, Any]:
@@ -165,4 +183,6 @@ def _decoding(theirs: ForeignFolder, settings: Mapping[str, Any]) -> DecodingCon
     size, alpha = testing.get("beam_size") or 1, testing.get("alpha", testing.get("beam_alpha")) or -1
     divides = not isinstance(alpha, int | float) or alpha > 0
     penalty = {"alpha": alpha} if divides else {"length_penalty": "none"}
-    return theirs.decoding({"beam_size": size} | penalty, f"testing.beam_size = {size!r} and beam_alpha = {alpha!r}")
+    return theirs.decoding(
+        {"beam_size": size} | penalty, f"testing.beam_size = {shown(size)} and beam_alpha = {shown(alpha)}"
+    )

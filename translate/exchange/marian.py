@@ -31,7 +31,7 @@ from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tenso
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
-from translate.models.ctranslate2_files import Affine, head_width, projections
+from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
 from translate.text.translation import DecodingConfig
 
@@ -165,6 +165,7 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
         "model_max_length": config.max_length,
         "separate_vocabs": False,
         "clean_up_tokenization_spaces": False,
+        "split_special_tokens": True,  # "</s>" in a text is no end, and "<pad>" no padding
     }
     write_json(folder / "tokenizer_config.json", settings)
 
@@ -374,10 +375,11 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     """Return the languages and the nearest decoding section."""
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
     source, target = theirs.languages(source or tokenizer.get("source_lang"), target or tokenizer.get("target_lang"))
-    settings = theirs.read_json("config.json") | theirs.read_json("generation_config.json", optional=True)
+    # As in transformers, config.json says how to search only without generation_config.json; then 1 is the default.
+    generation = theirs.path / "generation_config.json"
+    settings = theirs.read_json(generation.name if generation.is_file() else "config.json")
     theirs.require(settings, _SUPPORTED_IN_SEARCH)
-    default = DecodingConfig()
-    beam_size, power = settings.get("num_beams") or default.beam_size, settings.get("length_penalty")
+    beam_size, power = settings.get("num_beams") or 1, settings.get("length_penalty")
     # Marian divides scores by length^power, by default 1. The paper's ((5 + length) / 6)^alpha is similar for a
     # positive power. A negative power multiplies scores by the length; no rule of this project does that.
     rule = "average" if power in (None, 1) else "none" if power == 0 else None

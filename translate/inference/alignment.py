@@ -1,28 +1,36 @@
-"""Word alignments between a sentence and its translation."""
+"""Which words of a sentence the words of its translation come from, by the cross-attention of an engine.
 
+Dimension key: S source tokens, T target tokens, V source words, W target words.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from transformer.search.alignment import alignment, cross_attention
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.models.folder import ModelFolder
+from translate.inference.engine import Attention, Engine
+
+_WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it
 
 
-def align(model_folder: ModelFolder, source: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+def align(engine: Engine, source: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return pairs (source word, target word), counted from 0, in order.
 
-    Words are separated by spaces. Two words are aligned if any of their pieces are.
+    Words are separated by spaces. Two words are aligned if any of their pieces are; a target piece is aligned with the
+    source piece it attends to most.
 
     Args:
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
     """
-    tokenizer, limit = model_folder.tokenizer, model_folder.model.config.max_positions
+    tokenizer, limit = engine.tokenizer, engine.max_positions
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
     if limit is not None and max(len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
-    (weights,) = cross_attention(model_folder.model, [src], [tgt])
+    (weights_TS,) = engine.align([src], [tgt])
     src_words, tgt_words = _words(tokenizer.pieces(src)), _words(pieces)
-    pairs = {(src_words[s], tgt_words[t]) for s, t in alignment(weights)}
+    pairs = {(src_words[row.index(max(row))], tgt_words[t]) for t, row in enumerate(weights_TS) if row}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)
 
 
@@ -40,3 +48,38 @@ def _words(pieces: Sequence[str]) -> list[int | None]:
             inside = not character.isspace()
         words.append(n if inside else None)
     return words
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """Attention between the words of a sentence and of its translation.
+
+    Attributes:
+        source, target: words and punctuation marks, in order.
+        weights: of each target word to each source word; the attention to eos is left out.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: list[list[float]]
+
+
+def word_attention(tokenizer: Tokenizer, source: str, target: str, weights_TS: Attention) -> WordAttention:
+    """Return the attention between words: the sum over the source pieces, the mean over the target pieces.
+
+    Args:
+        weights_TS: `Engine.align` of the two texts.
+    """
+    (words, pieces_V), (target_words, pieces_W) = (_pieces_of_words(tokenizer, text) for text in (source, target))
+    weights_WV = [
+        [sum(weights_TS[t][s] for t in of_target for s in of_source) / max(1, len(of_target)) for of_source in pieces_V]
+        for of_target in pieces_W
+    ]
+    return WordAttention(words, target_words, weights_WV)
+
+
+def _pieces_of_words(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[list[int]]]:
+    """Return the words of a text, and for each the indices of the pieces that have a character in common with it."""
+    words, spans = list(_WORD.finditer(text)), tokenizer.spans(text)
+    found = [[i for i, (begin, end) in enumerate(spans) if begin < word.end() and word.start() < end] for word in words]
+    return [word[0] for word in words], found

@@ -17,8 +17,9 @@ from transformer.search.sampling import Sampling
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
-from translate.files import locked, sample_lines, sha256
-from translate.inference.engines import Engine, open_engine
+from translate.files import give_mode, hidden, locked, naming, open_hidden, sample_lines, sha256
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.search import require_opposite
 from translate.inference.translator import WINDOW, Translator
@@ -142,10 +143,12 @@ def _translator(job: _Job) -> Translator:
 
 def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:
     """Write the translation of each line to `place`; a partial file of an earlier process is continued."""
-    partial = place.with_name(f".{place.name}.partial")
+    partial = hidden(place, "partial")
+    descriptor = open_hidden(partial)
     n_done = _cut_to_whole_lines(partial)
     with (
-        partial.open("a", encoding="utf-8", newline="\n") as file,
+        naming(place),
+        open(descriptor, "a", encoding="utf-8", newline="\n") as file,
         tqdm(desc="translating", total=len(lines), initial=n_done, unit=" lines", disable=None, leave=False) as bar,
     ):
         for start in range(n_done, len(lines), WINDOW):
@@ -154,6 +157,7 @@ def _translate(translator: Translator, lines: Sequence[str], place: Path) -> Non
             file.flush()
             os.fsync(file.fileno())
             bar.update(len(window))
+        give_mode(file.fileno(), place)
     partial.replace(place)
 
 

@@ -38,6 +38,8 @@ class Rules:
         checks: whether translations are checked, and sentences that need no translation are kept.
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
+        knows: returns whether the model can read and write a word; others are copied.
+        look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
     source: str
@@ -47,6 +49,8 @@ class Rules:
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
+    knows: Callable[[str], bool] = lambda word: True
+    look: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,11 @@ def _copy(text: str, sentence: Sentence) -> Translation:
     return Translation(text).flagged(sentence.kept)
 
 
+def _look(rules: Rules) -> None:
+    if rules.look is not None:
+        rules.look()
+
+
 def _distinct(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
@@ -144,6 +153,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
+    _look(rules)
     return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
 
 
@@ -155,6 +165,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
     """
+    _look(rules)
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
     inner = replace(inner, text=_clean(inner.text, rules))
     found = (
@@ -186,7 +197,7 @@ def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Fou
     every = dict(found) | (search(others, 0) if others else {})
     every = check_repetition(every, search)
     every = check_empty(every, search)
-    every = check_numbers(every, search, rules)
+    every = check_missing(every, search, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
     return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
@@ -212,8 +223,8 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
-    """Search again with symbols for the missing numbers; the result is taken if it has every number."""
+def check_missing(found: Found, search: Search, rules: Rules) -> Found:
+    """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
     held = {text: placeholders.hold(text, spans) for text, spans in missing.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
@@ -227,8 +238,9 @@ def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
     return best
 
 
-def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int]]:
-    return checks.missing_numbers(output, source, rules.target)
+def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str]]:
+    _look(rules)
+    return checks.missing(output, source, rules.source, rules.target, rules.knows)
 
 
 def _is_endless(translation: Translation, source: str) -> bool:
@@ -276,6 +288,7 @@ def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) 
 
 def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
+    _look(rules)
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 

@@ -22,8 +22,9 @@ from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, UserError
-from translate.inference.engines import Found, Sources, TorchEngine
+from translate.inference.engine import Found, Sources
 from translate.inference.search import BATCH_HYPOTHESES, Ids
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import DEFAULT_OPTIONS, Translation, TranslationOptions

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from translate.errors import UserError
-from translate.inference.engines import LIMIT, token_log_probs
+from translate.inference.engine import LIMIT
+from translate.inference.torch_engine import token_log_probs
 from translate.models.folder import ModelFolder
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.errors import UserError
-from translate.inference.engines import LIMIT, Engine, Scorer, divided
+from translate.inference.engine import LIMIT, Engine, Scorer, divided
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
 from translate.text.translation import DecodingConfig, Translation, join

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from math import isnan
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,9 +20,11 @@ from transformer.search.hypothesis import LengthRule
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
+from translate.inference.engine import Engine, Scorer
+from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
+from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats, markup
@@ -59,6 +62,7 @@ class Translator:
         options: how to translate; those that belong to opening a model are not read.
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
+        check: called before the work on each sentence; may raise an exception to give up.
 
     UserError for a glossary with a model that has no placeholder symbols.
 
@@ -72,11 +76,12 @@ class Translator:
         options: TranslationOptions = DEFAULT_OPTIONS,
         *,
         reranker: ModelFolder | Scorer | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
-        self.options = options
+        self.options, self._check = options, check
         if options.terms is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
@@ -210,6 +215,8 @@ class Translator:
             checks=options.checks,
             markup=formats.markup(options.format),
             glossary=options.terms,
+            knows=self.engine.tokenizer.knows,
+            look=self._check,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
@@ -376,8 +383,8 @@ class ColumnTranslator:
 
     Args:
         model: name of an installed model, a model folder or a run.
-        column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA)
-            become None.
+        column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA,
+            null) become None.
         beam_size, device, precision: as for `Translator.load`.
     """
 
@@ -394,27 +401,61 @@ class ColumnTranslator:
         self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
         self.column, self.into = column, into
 
-    def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
-        """Return the columns of the batch, by name, with the new column.
+    def __call__(self, batch: Any) -> Any:
+        """Return the batch with the new column, in its own form: a mapping of columns, or a table of pandas or Arrow.
+
+        The new column is text even if all its values are missing, as a library would otherwise guess another type.
 
         UserError if the column is missing or holds other values than text, if the new column exists already, or if
         the argument is one row instead of a batch.
         """
-        if self.column not in batch:
-            raise UserError(f'no column "{self.column}" among {", ".join(batch)}; name one of them')
-        if self.into in batch:
+        names = getattr(batch, "column_names", None) or list(batch)
+        if self.column not in names:
+            raise UserError(f'no column "{self.column}" among {", ".join(names)}; name one of them')
+        if self.into in names:
             raise UserError(f'a column "{self.into}" exists already and would be lost; choose another name')
         if isinstance(batch[self.column], str):
             raise UserError("one row was given instead of a batch; map over batches, in datasets with batched=True")
-        texts = [None if _is_missing(text) else text for text in batch[self.column]]
+        texts = _Texts(None if _is_missing(cell) else _plain(cell) for cell in batch[self.column])
         for text in texts:
             if text is not None and not isinstance(text, str):
                 raise UserError(f'column "{self.column}" holds {text!r}, which is not text; name a column of texts')
         translations = iter(self.translator([text for text in texts if text is not None]))
-        return {**batch, self.into: [None if text is None else next(translations) for text in texts]}
+        column = _Texts(None if text is None else next(translations) for text in texts)
+        if hasattr(batch, "append_column"):  # Arrow
+            return batch.append_column(self.into, column.__arrow_array__())
+        if hasattr(batch, "iloc"):  # pandas
+            return batch.assign(**{self.into: column.series(batch.index)})
+        if hasattr(batch[self.column], "dtype") and all(text is None for text in texts):
+            # Ray gives a block without a text as NaN, and guesses types of what it gets back: both columns are text.
+            return {**batch, self.column: texts.__arrow_array__(), self.into: column.__arrow_array__()}
+        return {**batch, self.into: column}
 
 
-def _is_missing(value: object) -> bool:
-    """Return whether a value of a table marks a missing one."""
-    pandas = sys.modules.get("pandas")  # a table with its missing values has imported it
-    return value is None or (isinstance(value, float) and isnan(value)) or (pandas is not None and value is pandas.NA)
+class _Texts(list[str | None]):
+    """Texts that Arrow takes for text, where it would take a list of None for a column without a type."""
+
+    def __arrow_array__(self, type: Any = None) -> Any:
+        import pyarrow
+
+        return pyarrow.array(list(self), type or pyarrow.string())
+
+    def series(self, index: Any) -> Any:
+        """Return the texts as a column of pandas."""
+        import pyarrow
+
+        pandas = sys.modules["pandas"]  # the table comes from it
+        return pandas.Series(list(self), index, pandas.ArrowDtype(pyarrow.string()))
+
+
+def _plain(cell: Any) -> Any:
+    """Return the Python value of a cell of Arrow, and other cells unchanged."""
+    return cell.as_py() if hasattr(cell, "as_py") else cell
+
+
+def _is_missing(cell: object) -> bool:
+    """Return whether a cell of a table marks a missing value: None, NaN of any width, pandas.NA or NaT, or null."""
+    value, pandas = _plain(cell), sys.modules.get("pandas")  # a table with its missing values has imported it
+    if value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT)):
+        return True
+    return isinstance(value, Real) and isnan(value)

@@ -8,8 +8,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MAX_BYTES = 4 * 2**30  # of all entries; those that were not used for the longest time are removed first
@@ -35,24 +35,28 @@ def find(key: str) -> Path | None:
     return None
 
 
-def store(key: str, files: Mapping[str, bytes]) -> None:
-    """Keep files under a key; without effect if they cannot be written, or if there is such an entry.
+@contextmanager
+def new_entry() -> Iterator[Path]:
+    """Yield an empty folder that `keep` makes an entry; otherwise it is removed when the block ends."""
+    parent: Path | None = None  # that of temporary files
+    with suppress(OSError, RuntimeError):
+        place().mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(place(), os.W_OK):
+            parent = place()
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
-    Several processes may store the same key at the same time; the first one makes the entry.
+
+def keep(folder: Path, key: str) -> None:
+    """Give a folder of `new_entry` its key; without effect if the cache cannot be written or has such an entry.
+
+    Several processes may keep the same key at the same time; the first one makes the entry.
     """
-    if sum(map(len, files.values())) > MAX_BYTES:
+    if _n_bytes(folder) > MAX_BYTES:
         return
     with suppress(OSError, RuntimeError):
-        root = place()
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
-        try:
-            for name, content in files.items():
-                (partial / name).write_bytes(content)
-            partial.rename(root / key)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-        _shrink(root)
+        folder.rename(place() / key)
+        _shrink(place())
 
 
 def remove(key: str) -> None:
@@ -74,6 +78,10 @@ def _shrink(root: Path) -> None:
             if time.time() - entry.stat().st_mtime > _ABANDONED_AFTER:
                 shutil.rmtree(entry, ignore_errors=True)
             continue
-        n_bytes += sum(file.stat().st_size for file in entry.iterdir())
+        n_bytes += _n_bytes(entry)
         if n_bytes > MAX_BYTES:
             remove(entry.name)
+
+
+def _n_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from transformer.config import load_config
+from transformer.config import load_config, tensor_header
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
 from translate.text.translation import Bounds, DecodingConfig, check
 
@@ -50,6 +50,7 @@ class TranslationSpec:
         low_confidence: least mean log-probability of a token of a translation that is not flagged; None flags none.
         low_rerank_score: the same for the score of reranking.
         reverse_weight: of the reverse direction in that score; None if not tuned.
+        alignment_layer: index of the decoder layer whose cross-attention aligns words; None if not measured.
     """
 
     source: str
@@ -61,6 +62,7 @@ class TranslationSpec:
     low_confidence: float | None = None
     low_rerank_score: float | None = None
     reverse_weight: Annotated[float, Bounds(ge=0)] | None = None
+    alignment_layer: Annotated[int, Bounds(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -69,6 +71,14 @@ class TranslationSpec:
         """Write translation.json into a folder."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         write_json(folder / _SPEC, {"format": FORMAT} | known)
+
+    def with_alignment_layer(self, model: "Transformer") -> "TranslationSpec":
+        """Return the spec with the alignment layer, which is measured if there is none; the model is in eval mode."""
+        if self.alignment_layer is not None:
+            return self
+        from transformer.search.alignment import sharpest_layer
+
+        return with_changes(self, alignment_layer=sharpest_layer(model))
 
     @classmethod
     def load(cls, folder: Path) -> "TranslationSpec":
@@ -131,6 +141,19 @@ def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -
         )
 
 
+def check_vocabulary(folder: Path, tokenizer: Tokenizer) -> None:
+    """Raise UserError unless the vocabulary of a CTranslate2 folder is that of its tokenizer.
+
+    CTranslate2 loads any vocabulary, and fails at the first token that it lacks.
+    """
+    try:
+        stored = [json.loads(path.read_bytes()) for path in sorted(folder.glob("*_vocabulary.json"))]
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{folder}: its vocabulary is damaged; export it again") from error
+    if not stored or any(pieces != tokenizer.pieces(range(tokenizer.vocab_size)) for pieces in stored):
+        raise UserError(f"{folder}: its vocabulary is not that of its tokenizer; export it again")
+
+
 def write_model(
     model: "Transformer", tokenizer: Tokenizer, spec: TranslationSpec, folder: Path, dtype: "Storage" = "fp32"
 ) -> None:
@@ -175,8 +198,8 @@ def writing(to: Path, *, replace: bool = False) -> Iterator[None]:
         yield
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         refuse_existing(to, replace=replace)
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{to}: cannot write the model: {reason}; nothing was changed there") from error
+        cause = reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"{to}: cannot write the model: {cause}; nothing was changed there") from error
 
 
 def refuse_existing(to: Path, *, replace: bool = False) -> None:
@@ -257,7 +280,7 @@ class Weights:
         """Read the header of the weights in a model folder; UserError if they are no safetensors file."""
         path, sizes = folder / _WEIGHTS, Counter[str]()
         try:
-            tensors = _header(path)
+            tensors = tensor_header(path)
             for name, tensor in tensors.items():
                 if name.removesuffix(".scale") not in tensors.keys() - {name}:
                     sizes[tensor["dtype"]] += math.prod(tensor["shape"])
@@ -266,20 +289,3 @@ class Weights:
         ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
         return cls(sizes.total(), precision, path.stat().st_size)
-
-
-def _header(path: Path) -> dict[str, Any]:
-    """Return type, shape and place of each tensor of a safetensors file; ValueError if it has another length.
-
-    The library would do it too, but imports numpy, which takes longer than the translation of a sentence.
-    """
-    with path.open("rb") as file:
-        n_bytes = int.from_bytes(file.read(8), "little")
-        if not 0 < n_bytes < path.stat().st_size:
-            raise ValueError("no header")
-        header: dict[str, Any] = json.loads(file.read(n_bytes))
-    header.pop("__metadata__", None)
-    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
-    if path.stat().st_size != 8 + n_bytes + end:
-        raise ValueError("truncated")
-    return header

@@ -11,9 +11,9 @@ from transformer.search.beam import Step, beam_search
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine
 from translate.inference.research import forced_ids
 from translate.inference.search import SentenceSearch
+from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, INK, LINE, QUIET, new_axes, new_figure
 from translate.tables import columns

@@ -135,23 +135,40 @@ def _now() -> str:
 class Rates:
     """Counts the requests of each client in the current minute of the clock.
 
+    They are counted in memory, by each process alone, while the file cannot be written, as on a full disk.
+
     Args:
         path: of the file; it is made if it is missing.
         clock: returns seconds.
+        report: called with the problem when that begins.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        self._path, self._clock = path, clock
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], float] = time.time,
+        report: Callable[[Exception], None] = lambda problem: None,
+    ) -> None:
+        self._path, self._clock, self._report = path, clock, report
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
+        self._in_memory_until = 0  # minute in which the file is tried again; 0 while the counts are there
 
     def count(self, client: str, n: int = 1) -> int:
         """Count n requests of a client, or of anything else with a name; return their number in this minute."""
         with self._lock:
+            if self._in_memory_until and self.minute >= self._in_memory_until:
+                self.close()
             try:
                 return self._count(client, n)
-            except sqlite3.Error:  # the file was deleted
+            except (sqlite3.Error, OSError):  # the file was deleted
                 self.close()
+            try:
+                return self._count(client, n)
+            except (sqlite3.Error, OSError) as error:
+                self.close()
+                self._report(error)
+                self._in_memory_until = self.minute + 1
                 return self._count(client, n)
 
     @property
@@ -172,14 +189,17 @@ class Rates:
 
     def close(self) -> None:
         """Close the file."""
+        self._in_memory_until = 0
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def _count(self, client: str, n: int) -> int:
         if self._database is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False, isolation_level=None)
+            place = ":memory:" if self._in_memory_until else str(self._path)
+            if not self._in_memory_until:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(place, timeout=10, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA synchronous = OFF")
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS requests (client TEXT PRIMARY KEY, minute INTEGER, n INTEGER)"
@@ -221,6 +241,11 @@ def _network(host: str) -> str:
     return str(address.ipv4_mapped or ipaddress.IPv6Network((int(address), 64), strict=False))
 
 
+def _address(request: "Request") -> str:
+    """Return the name of a client without a key."""
+    return f"address {_network(request.client.host) if request.client else 'unknown'}"
+
+
 class RefusedError(Exception):
     """A request that is refused.
 
@@ -254,12 +279,30 @@ class Access:
         limits = [key.max_characters or 0 for key in self._store.all()] if self._store else []
         return max([self._options.characters, *limits])
 
+    def admit_early(self, request: "Request", secret: str, *, is_small: bool) -> Client | None:
+        """Return the client of a request whose body has not been read; None if its body may hold the key.
+
+        Args:
+            secret: the key outside of the body; "" is none.
+            is_small: whether the body is, so that it may be read to look for a key even if its address has used up its
+                limit.
+
+        Raises RefusedError as `admit`.
+        """
+        if secret or self._store is None:
+            return self.admit(request, secret)
+        limit, name = self._options.requests, _address(request)
+        if limit and not is_small and self._rates.count(name, 0) >= limit:
+            request.state.client = name
+            raise self._too_many(limit)
+        return None
+
     def admit(self, request: "Request", secret: str) -> Client:
         """Return the client of a request; RefusedError if its key is wrong or missing, or its rate too high.
 
         A wrong key counts for the address, so that keys cannot be guessed faster than the limit allows; "" is no key.
         """
-        address = f"address {_network(request.client.host) if request.client else 'unknown'}"
+        address = _address(request)
         secret = secret if self._store else ""
         try:
             key = self._store.find(secret) if self._store and secret else None
@@ -274,12 +317,15 @@ class Access:
             client = Client(f"key {key.name}", most, minute)
         request.state.client = client.name  # for the log, which names refused clients too
         if limit and self._rates.count(client.name) > limit:
-            raise RefusedError(429, f"Slowdown: {limit} per 1 minute", self._rates.seconds_left())
+            raise self._too_many(limit)
         if secret and key is None:
             raise RefusedError(403, "Invalid API key")
         if key is None and self._options.require_key:
             raise RefusedError(400, "Please contact the server operator to get an API key")
         return client
+
+    def _too_many(self, limit: int) -> RefusedError:
+        return RefusedError(429, f"Slowdown: {limit} per 1 minute", self._rates.seconds_left())
 
     def charge(self, client: Client, n_characters: int) -> Callable[[], None]:
         """Count the characters of a request; RefusedError if they are too many at a time or in this minute.

@@ -1,46 +1,45 @@
 """The routes of the API, and the steps that they share.
 
-Each route reads its parameters, admits the client, and runs the work in a thread. A body is JSON or a form; an empty
-parameter is a missing one, as in LibreTranslate.
+Each route admits the client by the headers, reads the parameters, and runs the work in a thread. A client whose key is
+in the body is admitted when that was read. A body is JSON or a form; an empty parameter is a missing one, as in
+LibreTranslate.
 """
 
+import asyncio
 import errno
 import json
+import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl, quote
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import ValidationError
-from pydantic_core import from_json
-from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from translate.errors import UserError
+from translate.files import naming
 from translate.machine import n_cores
 from translate.models.registry import language_name
-from translate.serving import schemas
+from translate.serving import bodies, glossaries, schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
 from translate.serving.files import SUFFIXES, FileStore
+from translate.serving.glossaries import Glossaries
 from translate.serving.models import ModelPool
-from translate.serving.observing import Metrics
+from translate.serving.observing import Metrics, event
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
-from translate.serving.service import Requests, Service
+from translate.serving.service import Requests, Service, Translated
 from translate.serving.settings import Serve
+from translate.serving.threads import Threads
 from translate.text import formats
-from translate.text.placeholders import Glossary
 
-_MAX_FIELDS = 100
-_DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
 T = TypeVar("T")
@@ -57,8 +56,11 @@ class State:
     requests: Requests
     access: Access
     files: FileStore
+    glossaries: Glossaries
     metrics: Metrics
     rates: Rates
+    threads: Threads = field(default_factory=Threads)  # for work that is not queued
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a large body is read
 
     @classmethod
     def open(cls, options: Serve, folder: Path) -> "State":
@@ -66,13 +68,14 @@ class State:
         pool, metrics = ModelPool(options.model or [], options.unload), Metrics()
         n_workers, n_threads = _threads(options)
         scheduler = Scheduler(n_workers, options.batch_tokens, lambda: _use_threads(n_threads), metrics.observe_batch)
-        rates = Rates(folder / "rates.sqlite")
+        rates = Rates(folder / "rates.sqlite", report=_not_shared)
         return cls(
             options,
             Service(pool, scheduler, options.beam),
             Requests(scheduler, options.queue, options.timeout),
             Access(options, KeyStore(options.keys) if options.keys else None, rates),
             FileStore(folder / "files"),
+            Glossaries(),
             metrics,
             rates,
         )
@@ -88,11 +91,15 @@ class State:
         self.metrics.active.set(self.requests.n_active)
         self.metrics.models.set(self.service.pool.n_loaded)
 
-    def close(self) -> None:
-        """Finish the requests in progress and end all threads."""
-        self.requests.close()
-        self.service.scheduler.close()
+    def close(self, seconds: float) -> bool:
+        """Wait so long for the requests in progress, whose time is over; return whether all threads have ended."""
+        end = time.monotonic() + seconds
+        ended = [
+            close(max(0.0, end - time.monotonic()))
+            for close in (self.requests.close, self.service.scheduler.close, self.threads.join)
+        ]
         self.rates.close()
+        return all(ended)
 
 
 @router.post(
@@ -100,7 +107,7 @@ class State:
     tags=["translate"],
     summary="Translate text",
     response_model=schemas.TranslateResponse,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.TranslateRequest, *JSON_OR_FORM),
 )
 async def translate(request: Request) -> Response:
@@ -109,18 +116,16 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
-    # A large one takes seconds.
-    glossary = None if given.glossary is None else await run_in_threadpool(_glossary, given.glossary)
     state.service.check(given.source, given.target)
-    done = await _done(
-        state,
-        request,
-        client,
-        texts,
-        lambda ticket: state.service.translate(
+
+    def translated(ticket: Ticket) -> Translated:
+        glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.check)
+        return state.service.translate(
             ticket, texts, given.source, given.target, given.format, n_alternatives, glossary
-        ),
-    )
+        )
+
+    n_terms = 0 if given.glossary is None else glossaries.n_characters(given.glossary)
+    done = await _done(state, request, client, texts, translated, n_terms)
     state.metrics.characters.inc(sum(map(len, texts)))
     is_list = isinstance(given.q, list)
     answer: dict[str, object] = {"translatedText": done.texts if is_list else done.texts[0]}
@@ -138,7 +143,7 @@ async def translate(request: Request) -> Response:
     tags=["translate"],
     summary="Find the words that a translation comes from",
     response_model=schemas.Alignment,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.AlignmentRequest, *JSON_OR_FORM),
 )
 async def alignment(request: Request) -> Response:
@@ -163,7 +168,7 @@ async def alignment(request: Request) -> Response:
     tags=["translate"],
     summary="Detect the language of a text",
     response_model=schemas.Detections,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.DetectRequest, *JSON_OR_FORM),
 )
 async def detect(request: Request) -> Response:
@@ -178,20 +183,22 @@ async def detect(request: Request) -> Response:
     tags=["feedback"],
     summary="Suggest a better translation",
     response_model=schemas.SuggestResponse,
-    responses=refusals(400, 403, 413, 429),
+    responses=refusals(400, 403, 413, 415, 429),
     openapi_extra=takes(schemas.SuggestRequest, *JSON_OR_FORM),
 )
 async def suggest(request: Request) -> Response:
     """Store a suggestion, if the server collects suggestions."""
-    state, given, client = await _admitted(request, schemas.SuggestRequest)
-    if state.options.suggestions is None:
+    options = state_of(request).options
+    if options.suggestions is None:
         raise RefusedError(403, "Suggestions are disabled on this server.")
+    _refuse_foreign(request, options.cors or ())
+    state, given, client = await _admitted(request, schemas.SuggestRequest, queued=False)
     for code in (given.source, given.target):
         if code not in state.service.codes:
             raise RefusedError(400, f"{code} is not supported")
     _charge(state, request, [given.q, given.s], client)
     fields = {"q": given.q, "s": given.s, "source": given.source, "target": given.target}
-    await run_in_threadpool(_append, state.options.suggestions, fields)
+    await state.threads.run(partial(_append, options.suggestions, fields))
     return JSONResponse({"success": True})
 
 
@@ -248,7 +255,7 @@ async def metrics(request: Request) -> Response:
     tags=["translate"],
     summary="Translate a file",
     response_model=schemas.FileResponse,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.FileRequest, "multipart/form-data"),
 )
 async def translate_file(request: Request) -> Response:
@@ -289,102 +296,82 @@ def state_of(request: Request) -> State:
     return state
 
 
-async def _admitted(request: Request, kind: type[B]) -> tuple[State, B, Client]:
-    """Return the server, the parameters and the client of a request; an exception if it is not admitted."""
-    state, given = state_of(request), await _read(request, kind)
-    return state, given, state.access.admit(request, given.api_key)
+async def _admitted(request: Request, kind: type[B], *, queued: bool = True) -> tuple[State, B, Client]:
+    """Return the server, the parameters and the client of a request; an exception if it is not admitted.
+
+    What the headers can decide is decided before the body is read: the limit of requests, and whether there is a place
+    in the queue. Only then does the body take time and memory.
+
+    Args:
+        queued: whether the request takes a place in the queue.
+    """
+    state, headers = state_of(request), request.headers
+    length, content_type = headers.get("content-length", ""), headers.get("content-type", "")
+    query = request.scope["query_string"]
+    is_small = length.isdecimal() and int(length) <= bodies.SMALL
+    client = state.access.admit_early(request, _early_key(request), is_small=is_small)
+    if queued:
+        state.requests.check()
+    body = await request.body()
+    if len(body) <= bodies.SMALL:
+        given = bodies.read(kind, body, content_type, query)
+    else:
+        async with state.reading:  # one at a time, as each takes many times the size of its body
+            given = await state.threads.run(lambda: bodies.read(kind, body, content_type, query))
+    return state, given, client or state.access.admit(request, given.api_key)
 
 
-async def _read(request: Request, kind: type[B]) -> B:
-    """Return the parameters of a request; RefusedError or RequestValidationError if they are wrong."""
-    media_type = request.headers.get("content-type", "").lower().partition(";")[0].strip()
-    is_json = media_type == "application/json" or media_type.endswith("+json")
-    values = _json(await request.body()) if is_json else await _form(request, media_type)
-    try:
-        return kind.model_validate(
-            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json or None
-        )
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
+def _early_key(request: Request) -> str:
+    """Return the API key in the header Authorization or in the query; "" if the body must have it."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else bodies.query_value(request.scope["query_string"], "api_key")
 
 
-def _json(body: bytes) -> dict[str, Any]:
-    try:
-        values = from_json(body)
-    except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
-        raise RefusedError(400, "Invalid JSON format") from error
-    if not isinstance(values, dict):
-        raise RefusedError(400, "Invalid JSON format")
-    return values
+def _refuse_foreign(request: Request, allowed: Sequence[str]) -> None:
+    """Raise RefusedError if a browser sends the request for a page of another origin, unless --cors names it.
 
-
-async def _form(request: Request, media_type: str) -> dict[str, Any]:
-    """Return the parameters of a form and of the query; the first of several values of a name counts."""
-    pairs: list[tuple[str, Any]] = []
-    if media_type == "multipart/form-data":
-        # Starlette would guess that text is Latin-1 if it is not UTF-8; reading all as Latin-1 keeps the bytes.
-        headers = [(n, v + b"; charset=latin-1" if n == b"content-type" else v) for n, v in request.scope["headers"]]
-        latin = Request({**request.scope, "headers": headers}, request.receive)
-        # The middleware limits the size of the whole body.
-        async with latin.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
-            for name, value in form.multi_items():
-                if isinstance(value, UploadFile):
-                    pairs.append((_utf8(name), (_utf8(value.filename or ""), await value.read())))
-                else:
-                    pairs.append((_utf8(name), _utf8(value)))
-    else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
-        pairs = _pairs(await request.body())
-    pairs += _pairs(request.scope["query_string"])
-    # Browsers send CRLF at the end of the lines of a form.
-    return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
-
-
-def _utf8(text: str) -> str:
-    """Return a text that was read as Latin-1; RefusedError if it is not UTF-8."""
-    try:
-        return text.encode("latin-1").decode()
-    except UnicodeDecodeError as error:
-        raise RefusedError(400, _DAMAGED) from error
-
-
-def _pairs(text: bytes) -> list[tuple[str, Any]]:
-    try:
-        return [*parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)]
-    except ValueError as error:
-        raise RefusedError(400, _DAMAGED) from error
+    Browsers send forms for any page without asking; CORS only keeps the page from reading the answer.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    if origin is None or origin in allowed or "*" in allowed or site == "same-origin":
+        return
+    if site is not None or urlsplit(origin).netloc != request.headers.get("host", ""):
+        raise RefusedError(403, "Pages of other origins may not send this; --cors allows an origin")
 
 
 def _listed(q: str | list[str]) -> list[str]:
     return [q] if isinstance(q, str) else q
 
 
-def _glossary(terms: dict[str, str] | str) -> Glossary:
-    """Return the glossary of a request; RefusedError if it is wrong."""
-    try:
-        if isinstance(terms, str):  # maybe a file with a byte order mark, which would belong to the first term
-            return Glossary.read(terms.removeprefix("\ufeff").split("\n"), "glossary")
-        return Glossary.of(terms)
-    except UserError as error:
-        raise RefusedError(400, f"Invalid request: {error}") from error
-
-
-def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> Callable[[], None]:
+def _charge(
+    state: State, request: Request, texts: Sequence[str], client: Client, n_more: int = 0
+) -> Callable[[], None]:
     """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character.
+
+    Args:
+        n_more: characters that are no text to translate, such as those of a glossary.
 
     Returns a function that takes them back.
     """
-    n_characters = sum(max(1, len(text)) for text in texts)
+    n_characters = sum(max(1, len(text)) for text in texts) + n_more
     request.state.characters = n_characters  # for the log
     return state.access.charge(client, n_characters)
 
 
-async def _done(state: State, request: Request, client: Client, texts: Sequence[str], work: Callable[[Ticket], T]) -> T:
-    """Return what `work` returns, whose texts are charged.
+async def _done(
+    state: State,
+    request: Request,
+    client: Client,
+    texts: Sequence[str],
+    work: Callable[[Ticket], T],
+    n_more: int = 0,
+) -> T:
+    """Return what `work` returns, whose texts are charged; `n_more` is as for `_charge`.
 
     Raises RefusedError; only after a timeout does the charge stay.
     """
     state.requests.check()
-    refund = _charge(state, request, texts, client)
+    refund = _charge(state, request, texts, client, n_more)
     try:
         return await state.requests.run(request, client.name, work)
     except RefusedError as error:
@@ -397,13 +384,23 @@ def _append(path: Path, fields: dict[str, str]) -> None:
     """Append a suggestion to a JSON lines file, in one write."""
     line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds"), **fields}, ensure_ascii=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b", buffering=0) as file:
+    with naming(path), open(append_only(path), "a+b", buffering=0) as file:
         if file.tell():
             file.seek(-1, os.SEEK_END)
         # A suggestion that a full disk has cut does not spoil the next.
         content = (b"\n" if file.read(1).strip() else b"") + f"{line}\n".encode()
         if file.write(content) < len(content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def append_only(path: Path) -> int:
+    """Return the descriptor of a file to append to; a new one is private to the user, as it holds texts of others."""
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def _not_shared(problem: Exception) -> None:
+    """Log that the limits of requests are counted in memory."""
+    event("requests counted in memory", {"problem": str(problem)}, logging.WARNING)
 
 
 def _text(name: str, content: bytes, max_bytes: int) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import multiprocessing
+import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from translate.serving import docs_page
 from translate.serving.access import RefusedError
@@ -22,6 +25,7 @@ from translate.serving.api import State, router
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
 from translate.serving.service import busy
 from translate.serving.settings import Serve
+from translate.serving.threads import Threads
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
 # The style of all pages of this project.
@@ -29,6 +33,7 @@ STYLES = tuple(Path(__file__).parents[1] / "pictures" / name for name in ("colou
 
 _TIDY_SECONDS = 30
 _GAUGE_SECONDS = 2
+_END_SECONDS = 2  # for threads to notice that their requests were stopped
 _MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
 _MAX_BODIES = 2**28  # bytes of all bodies that are held at a time, unless one alone is larger
 
@@ -52,7 +57,10 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
         yield
         for task in tasks:
             task.cancel()
-        await asyncio.to_thread(state.close)
+        if not await Threads().run(lambda: state.close(_END_SECONDS)):
+            event("stopped while a thread was busy", {}, logging.WARNING)
+            if multiprocessing.parent_process():  # a worker would wait for the thread, and has nothing to clean up
+                os._exit(0)
 
     app = FastAPI(
         title="translate serve",
@@ -82,7 +90,35 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
             expose_headers=["Retry-After", REQUEST_ID],
         )
     app.add_middleware(Observer, metrics=state.metrics)
+    if trusts_every_proxy(options):
+        app.add_middleware(NearestProxy)
     return app
+
+
+def trusts_every_proxy(options: Serve) -> bool:
+    """Return whether --proxy has a *."""
+    return "*" in (part.strip() for part in (options.proxy or "").split(","))
+
+
+class NearestProxy:
+    """Middleware that takes the address of the client from the proxy that has passed the request on, whoever that is.
+
+    A proxy appends the address to those that it was sent, so the last one is that of its client. The first one, which
+    uvicorn takes if all proxies are trusted, is what a client has written, and limits by address would be none.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = ProxyHeadersMiddleware(app, "*")  # type: ignore[arg-type]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if "headers" in scope:
+            headers = scope["headers"]
+            sent = [value for name, value in headers if name == b"x-forwarded-for"]
+            others = [(name, value) for name, value in headers if name != b"x-forwarded-for"]
+            nearest = [(b"x-forwarded-for", value.rpartition(b",")[2].strip()) for value in sent[-1:]]
+            scope = {**scope, "headers": [*others, *nearest]}
+        await self._app(scope, receive, send)  # type: ignore[arg-type]
 
 
 class Limits:
@@ -183,7 +219,7 @@ async def _tidy(state: State) -> None:
     while True:
         await asyncio.sleep(min(_TIDY_SECONDS, state.options.unload))
         try:
-            await asyncio.to_thread(state.tidy)
+            await state.threads.run(state.tidy)
         except Exception:  # the next time may succeed; without a next time nothing would ever be unloaded
             event("not tidied", {}, logging.ERROR, exception=True)
 

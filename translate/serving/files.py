@@ -33,7 +33,11 @@ class FileStore:
         stem, suffix = (_cut(_UNSAFE.sub("_", part)).strip(".") for part in (path.stem, path.suffix))
         name = f"{uuid.uuid4().hex}.{stem or 'file'}_{target}" + (f".{suffix}" if suffix else "")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self._folder / name).write_text(text, encoding="utf-8", newline="")
+        try:
+            (self._folder / name).write_text(text, encoding="utf-8", newline="")
+        except OSError:  # a full disk must not keep what nobody can ask for
+            (self._folder / name).unlink(missing_ok=True)
+            raise
         self._n_new += (self._folder / name).stat().st_size
         if self._n_new > _MAX_BYTES // 8:  # do not wait for the next regular sweep
             self.sweep()

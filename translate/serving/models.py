@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.inference.engines import Engine, open_engine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
-from translate.serving.alignment import Aligner
 from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
 _Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
+
+RETRY_SECONDS = 30.0
 
 
 class ModelUnavailableError(Exception):
@@ -26,11 +28,19 @@ class ModelUnavailableError(Exception):
 
 @dataclass
 class _Model:
-    """A model folder, and its aligner, which has its engine, if it is loaded."""
+    """A model folder, and its engine if it is loaded.
+
+    Attributes:
+        version: of the files that were loaded.
+        tried, retry_at: the version that could not be loaded, and when to try it again: the reason may have been
+            another than the files, such as a lack of memory.
+    """
 
     folder: Path
-    aligner: Aligner | None = None
+    engine: Engine | None = None
     version: _Version = ()
+    tried: _Version = ()
+    retry_at: float = 0.0
     n_users: int = 0
     last_used: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -43,26 +53,31 @@ class ModelPool:
         folders: model folders; of several for one pair the first counts. UserError if one is damaged.
         unload_after: seconds after which an unused model is unloaded.
         open: loads a folder.
+        retry_after: seconds after which files that could not be loaded are tried again, if they have not changed.
 
     Attributes:
         pairs: the language pairs, in alphabetical order.
     """
 
     def __init__(
-        self, folders: Sequence[Path], unload_after: float, open: Callable[[Path], Engine] = open_engine
+        self,
+        folders: Sequence[Path],
+        unload_after: float,
+        open: Callable[[Path], Engine] = open_engine,
+        retry_after: float = RETRY_SECONDS,
     ) -> None:
         self._models: dict[Pair, _Model] = {}
         for folder in folders:
             spec = TranslationSpec.load(folder)
             self._models.setdefault((spec.source, spec.target), _Model(folder))
         self.pairs = sorted(self._models)
-        self._unload_after = unload_after
+        self._unload_after, self._retry_after = unload_after, retry_after
         self._open = open
 
     @property
     def n_loaded(self) -> int:
         """Number of models in memory."""
-        return sum(model.aligner is not None for model in self._models.values())
+        return sum(model.engine is not None for model in self._models.values())
 
     @contextmanager
     def engine(self, pair: Pair) -> Iterator[Engine]:
@@ -71,21 +86,15 @@ class ModelPool:
         If the files have changed, the new model is loaded first. If they are missing or damaged, the old one is used,
         and without an old one ModelUnavailableError is raised.
         """
-        with self.aligner(pair) as aligner:
-            yield aligner.engine
-
-    @contextmanager
-    def aligner(self, pair: Pair) -> Iterator[Aligner]:
-        """Yield what computes the attention of the model of a language pair; as `engine`."""
         model = self._models[pair]
         with model.lock:
             self._refresh(model, pair)
-            aligner = model.aligner
-            if aligner is None:
+            engine = model.engine
+            if engine is None:
                 raise ModelUnavailableError(f"The model from {pair[0]} to {pair[1]} cannot be loaded")
             model.n_users += 1
         try:
-            yield aligner
+            yield engine
         finally:
             with model.lock:
                 model.n_users -= 1
@@ -96,30 +105,31 @@ class ModelPool:
         for pair, model in self._models.items():
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
-                if model.aligner is not None and is_idle:
-                    model.aligner, model.version = None, ()
+                if model.engine is not None and is_idle:
+                    model.engine, model.version = None, ()
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
     def _refresh(self, model: _Model, pair: Pair) -> None:
         """Load the model unless the loaded one is that of the folder; the lock is held."""
-        version = _version(model.folder)
-        if model.aligner is not None and version == model.version:
+        version, start = _version(model.folder), time.monotonic()
+        if model.engine is not None and version == model.version:
             return
-        start = time.monotonic()
+        if version == model.tried and start < model.retry_at:
+            return
         fields: dict[str, object] = {"model": "-".join(pair), "folder": str(model.folder)}
         try:
             engine = self._open(model.folder)
             if (engine.spec.source, engine.spec.target) != pair:
                 raise UserError(f"{model.folder}: has another language pair now; restart the server")
         except Exception as error:  # safetensors, SentencePiece and CTranslate2 have exceptions of their own
-            problem = {"problem": str(error), "old model used": model.aligner is not None}
+            problem = {"problem": str(error), "old model used": model.engine is not None}
             event("model not loaded", fields | problem, logging.WARNING)
+            # A damaged folder is not read again for every request.
+            model.tried, model.retry_at = version, time.monotonic() + self._retry_after
         else:
-            model.aligner = Aligner(engine)
+            model.engine, model.version, model.tried = engine, version, ()
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
-        # A damaged folder is not read again for every request while the old model serves.
-        model.version = version
 
 
 def _version(folder: Path) -> _Version:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engines import Batch, Engine, Found, Search, Sources, side_by_side
+from translate.inference.engine import Attention, Batch, Engine, Found, Search, Sources, side_by_side
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05
@@ -215,13 +215,18 @@ class Scheduler:
             self._n_tokens -= sum(item.width for item in dropped)
             _fail(dropped, CancelledError())
 
-    def close(self) -> None:
-        """Finish the sentences that wait and end the threads; later requests get CancelledError."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Finish the sentences that wait and end the threads; later requests get CancelledError.
+
+        Waits so long, without a limit for None; returns whether the threads have ended.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+        end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
         while True:
@@ -310,7 +315,7 @@ def _fail(items: Iterable[_Item], error: BaseException) -> None:
 
 
 class SharedEngine:
-    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler."""
+    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler."""
 
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
@@ -332,3 +337,9 @@ class SharedEngine:
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; they are searched with those of other requests."""
         return self._scheduler.search(self._ticket, self._engine, sources, max_lengths, config)
+
+    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+        """Return the attention of each pair; they are computed with those of other requests."""
+        widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
+        pairs = list(zip(sources, targets, strict=True))
+        return self._scheduler.compute(self._ticket, self._engine.align, pairs, widths)

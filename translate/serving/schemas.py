@@ -49,7 +49,7 @@ class Detection(BaseModel):
     """A language with its confidence."""
 
     confidence: float = Field(description="Percent", examples=[98.0])
-    language: str = Field(description="Language code", examples=["de"])
+    language: str = Field(description='Language code; "unknown" if no language is probable enough', examples=["de"])
 
 
 class Detections(RootModel[list[Detection]]):

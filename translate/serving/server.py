@@ -16,7 +16,8 @@ from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
 from translate.machine import set_up_threads
-from translate.serving.app import create_app
+from translate.serving.app import create_app, trusts_every_proxy
+from translate.serving.connections import BURST, Connection
 from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import Serve
 
@@ -45,8 +46,31 @@ def address(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+class Workers(Multiprocess):
+    """Worker processes, which end when the terminal is closed, instead of being replaced."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        self._ignores_hangup = _ignores_hangup()
+        super().__init__(config, sockets)
+
+    def handle_hup(self) -> None:
+        """Stop, unless the server was started with nohup."""
+        if not self._ignores_hangup:
+            self.handle_term()
+
+
+def _ignores_hangup() -> bool:
+    return not hasattr(signal, "SIGHUP") or signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+def _stop_at_hangup() -> None:
+    """Take SIGHUP, as from a terminal that is closed, as SIGTERM, unless nohup has it ignored."""
+    if not _ignores_hangup():
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
 def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, then finish the requests in progress.
+    """Serve until SIGTERM, SIGHUP or Ctrl-C, then finish the requests in progress.
 
     Args:
         options, folder: as for `create_app`.
@@ -57,6 +81,7 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
     """
     # uvicorn raises the signal again when it has stopped; a stop that was asked for is no failure.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    _stop_at_hangup()
     if options.workers == 1:
         config = configuration(create_app(options, folder), options)
         ready()
@@ -68,11 +93,12 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
     os.environ[SHARED] = str(shared)
     config = configuration("translate.serving.server:worker_app", options)
     ready()
-    Multiprocess(config, sockets=[listener]).run()
+    Workers(config, sockets=[listener]).run()
 
 
 def worker_app() -> FastAPI:
     """Return the application of a worker process."""
+    _stop_at_hangup()
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     set_up_threads()
     set_up_log()
@@ -89,16 +115,18 @@ def _stop_with_parent() -> None:
 def configuration(app: FastAPI | str, options: Serve) -> uvicorn.Config:
     """Return the configuration of uvicorn; also sends its messages to the log."""
     set_up_log()
+    trusts_all = trusts_every_proxy(options)
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
         workers=options.workers,
-        http="h11",
+        http=Connection,
+        backlog=BURST,
         ws="none",
         log_config=None,
         access_log=False,  # it would contain the query
         server_header=False,
-        proxy_headers=options.proxy is not None,
+        proxy_headers=options.proxy is not None and not trusts_all,
         forwarded_allow_ips=options.proxy,
         timeout_graceful_shutdown=options.grace,
     )

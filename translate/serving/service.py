@@ -11,13 +11,14 @@ from typing import Any, TypeVar, get_args
 from starlette.requests import ClientDisconnect, Request
 
 from translate.errors import UserError
-from translate.inference.engines import LIMIT
+from translate.inference.alignment import WordAttention, word_attention
+from translate.inference.engine import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
-from translate.serving.alignment import WordAttention
-from translate.serving.models import ModelPool, ModelUnavailableError
+from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
+from translate.serving.threads import Threads
 from translate.text import formats, languages
 from translate.text.placeholders import Glossary
 from translate.text.translation import Format, Translation, TranslationOptions
@@ -28,8 +29,9 @@ Detection = dict[str, object]  # the language and the confidence in percent, as 
 
 Sentence = dict[str, object]  # source, translation and flags
 
+UNKNOWN = "unknown"  # instead of the code of a language
+
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
-_UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
 _LINES_AT_A_TIME = 16  # of one request for alternatives
 _N_DURATIONS = 32  # from which the time until the next free place is estimated
 
@@ -76,7 +78,9 @@ class Service:
         ]
 
     def detect(self, texts: Iterable[str], candidates: Collection[str] | None = None) -> list[Detection]:
-        """Return the languages that texts may be in, most probable first.
+        """Return the languages that texts may be in, most probable first; only `UNKNOWN` if none is probable.
+
+        The confidence of `UNKNOWN` is that of the most probable language.
 
         Args:
             texts: in one language.
@@ -84,16 +88,21 @@ class Service:
 
         Raises RefusedError if the server cannot detect languages.
         """
-        try:
-            ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
-        except UserError as error:  # fastText is missing
-            raise RefusedError(500, "This server cannot detect languages") from error
+        ranked = self._ranking(texts, self.codes if candidates is None else candidates)
+        if ranked and not languages.is_clear(ranked):
+            ranked = [(UNKNOWN, ranked[0][1])]
         found = [(code, round(100 * probability, 1)) for code, probability in ranked]
         return [
             {"confidence": confidence, "language": code}
             for n, (code, confidence) in enumerate(found)
             if not n or confidence >= _LEAST_CONFIDENCE
         ]
+
+    def _ranking(self, texts: Iterable[str], candidates: Collection[str]) -> list[tuple[str, float]]:
+        try:
+            return languages.ranking(texts, candidates)
+        except UserError as error:  # fastText is missing
+            raise RefusedError(500, "This server cannot detect languages") from error
 
     def check(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""
@@ -117,7 +126,8 @@ class Service:
         """Translate texts; blocks until all are done.
 
         Args:
-            source: language code; "auto" detects one language for all texts.
+            source: language code; "auto" detects one language for all texts. If it is unknown, that of the models into
+                `target` is taken which is most probable.
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
@@ -127,10 +137,14 @@ class Service:
         """
         detected = None
         if source == "auto":
-            candidates = {s for s, t in self.pool.pairs if t == target} | {target}
-            found = self.detect(formats.prose(texts, layout), candidates)
+            sources = {s for s, t in self.pool.pairs if t == target}
+            prose = list(formats.prose(texts, layout))
+            found = self.detect(prose, sources | {target})
             detected = found[0] if found else {"confidence": 0.0, "language": target}
             source = str(detected["language"])
+            if source == UNKNOWN:
+                ranked = self._ranking(prose, sources)
+                source = next((code for code, _ in ranked if code in sources), target)
         self.check(source, target)
         if source == target:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
@@ -142,7 +156,7 @@ class Service:
                     if not engine.tokenizer.n_placeholders:
                         raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                     options = replace(options, terms=glossary)
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options, check=ticket.check)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -162,19 +176,17 @@ class Service:
         Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
         """
         try:
-            with self.pool.aligner((source, target)) as aligner:
-                engine = aligner.engine
+            with self.pool.engine((source, target)) as engine:
                 ids = [engine.tokenizer.encode(side) for side in (text, translation)]
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
-                aligner.load()  # in this thread: those of the scheduler search for other requests
-                (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
-                return aligner.words(text, translation, weights)
+                (weights,) = SharedEngine(engine, self.scheduler, ticket).align(*([side] for side in ids))
+                return word_attention(engine.tokenizer, text, translation, weights)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        except UserError as error:  # the files were damaged or removed meanwhile
-            raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
+        except UserError as error:  # it was exported without a layer for them
+            raise RefusedError(503, "The alignments of this model cannot be computed", int(RETRY_SECONDS)) from error
 
 
 class Requests:
@@ -188,7 +200,7 @@ class Requests:
 
     def __init__(self, scheduler: Scheduler, max_requests: int, timeout: float) -> None:
         self._scheduler, self._max_requests, self._timeout = scheduler, max_requests, timeout
-        self._threads = ThreadPoolExecutor(max_requests, thread_name_prefix="request")
+        self._threads = Threads()
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
@@ -204,7 +216,7 @@ class Requests:
         """
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
-        work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
+        work = self._threads.run(lambda: function(ticket))
         work.add_done_callback(lambda done: self._end(done, start))
         gone = asyncio.ensure_future(_disconnected(request))
         both: set[asyncio.Future[Any]] = {work, gone}
@@ -222,9 +234,9 @@ class Requests:
             if not work.done():
                 self._scheduler.cancel(ticket)
 
-    def close(self) -> None:
-        """Wait for the threads."""
-        self._threads.shutdown()
+    def close(self, seconds: float) -> bool:
+        """Wait so long for the threads; return whether they have ended."""
+        return self._threads.join(seconds)
 
     def _end(self, done: "asyncio.Future[T]", start: float) -> None:
         """Free the place of a request, whose thread has ended."""
@@ -251,7 +263,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def _unavailable(error: ModelUnavailableError) -> RefusedError:
-    return RefusedError(503, str(error), _UNLOADED_SECONDS)
+    return RefusedError(503, str(error), int(RETRY_SECONDS))
 
 
 def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:

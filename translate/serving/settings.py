@@ -58,11 +58,7 @@ class Serve:
     beam: Beam = None
     alignment: Annotated[
         bool,
-        flag(
-            COMPUTING,
-            "--alignment",
-            "Align words for /alignment and the page; each model used for it takes a second copy.",
-        ),
+        flag(COMPUTING, "--alignment", "Align words for /alignment and the page."),
     ] = True
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[

@@ -4,10 +4,11 @@ A check never edits a translation: it names a mistake, or returns another form o
 """
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from translate.text import languages
+from translate.text import languages, numbers
 from translate.text.placeholders import SYMBOL
 from translate.text.translation import Translation
 
@@ -20,17 +21,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _SMALL = re.compile("[a-z]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
+_LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
-
-_LARGEST_UNCHECKED = 1  # it may be an article
-_HALF_DAY = 12  # hours
-# A number with its separators; 1 234 and 1'234 too.
-_NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,:/-]\d+)*")
-_DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}-[01]\d-[0-3]\d")
-_YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
-_SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
-_SIGNED = re.compile(rf"(?:{_SIGNS}[ \u00a0]?)?({_NUMBER.pattern})(?:[ \u00a0]?{_SIGNS})?")
-_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
 def has_words(text: str) -> bool:
@@ -122,102 +114,91 @@ def _capitalised(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
 
 
-def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, int]]:
+def missing(
+    output: str, source: str, source_language: str, target: str, knows: Callable[[str], bool] = lambda word: True
+) -> list[tuple[int, int, str]]:
+    """Return what a translation lacks of its source: start and end of each part, and what a symbol for it stands for.
+
+    These are numbers and times of day, words in letters of another script or that the model does not know, and signs
+    such as % for which the target language has words. If a time of day is wrong, all of them are returned, as those of
+    a range belong together.
+
+    Args:
+        output: the translation.
+        source_language, target: language codes.
+        knows: returns whether the model can read and write a word.
+    """
+    output, source = _without_symbols(output), _without_symbols(source)
+    lost = numbers.missing(output, source, target, source_language)
+    if any(number.is_clock for number in lost):
+        lost += [number for number in numbers.find(source, source_language) if number.is_clock and number.hours]
+    found = [numbers.held(number, source, source_language, target) for number in lost]
+    spans = [
+        *_missing_words(output, source, source_language, knows),
+        *_missing_signs(output, source, source_language, target),
+    ]
+    parts = list[tuple[int, int, str]]()
+    for part in sorted([*found, *((*span, source[slice(*span)]) for span in spans)]):
+        if not parts or part[0] >= parts[-1][1]:
+            parts.append(part)
+    return parts
+
+
+def missing_numbers(output: str, source: str, target: str, source_language: str | None = None) -> list[tuple[int, int]]:
     """Return where the numbers of `source` are that its translation lacks, each with a sign such as % beside it.
 
-    A number is there if its digits are, with any separators, or each of its groups of digits; a date without a
-    group up to twelve, which may be a month's name; an hour half a day earlier or later; "3,5 million" as 3500000; and
-    a number in words, in languages known to text2num. The number 1 is not checked, as it may be an article.
+    `translate.text.numbers` says when a number is there.
 
     Args:
         output: the translation.
         target: language code of the translation.
+        source_language: language code of the source; None if it is unknown.
     """
-    shown = SYMBOL.sub(lambda match: " " * len(match[0]), source)
-    wanted = [match for match in _NUMBER.finditer(shown) if not _is_small(match[0])]
-    if not wanted:
+    shown = _without_symbols(source)
+    lost = numbers.missing(_without_symbols(output), shown, target, source_language)
+    return list(dict.fromkeys(numbers.with_signs(number, shown) for number in lost))
+
+
+def _without_symbols(text: str) -> str:
+    return SYMBOL.sub(lambda match: " " * len(match[0]), text)
+
+
+def _missing_words(output: str, source: str, language: str, knows: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return where the words are that a translation must have letter for letter, and lacks."""
+    if source.isascii():
         return []
-    said = SYMBOL.sub(" ", output)
-    lost = _not_in(said, wanted)
-    if lost and (words := _with_digits(said, target)) != said:
-        in_words = _not_in(words, wanted)
-        lost = [match for match in lost if match in in_words]
-    signed = {match.start(1): match.span() for match in _SIGNED.finditer(source)}
-    return [signed.get(match.start(), match.span()) for match in lost]
+    rules = languages.find(language)
+    own, script = (frozenset(rules.letters), rules.script) if rules else (frozenset[str](), "")
+    lost, said = [], None
+    for match in _LETTERS_AND_MARKS.finditer(source):
+        word = match[0]
+        strange = set() if word.isascii() else {letter for letter in word if not letter.isascii()} - own
+        if not strange or not (any(_is_foreign(letter, script) for letter in strange) or not knows(word)):
+            continue
+        if said is None:
+            said = Counter(found[0].casefold() for found in _LETTERS_AND_MARKS.finditer(output))
+        if not said[word.casefold()]:
+            lost.append(match.span())
+        said[word.casefold()] -= 1
+    return lost
 
 
-def _is_small(number: str) -> bool:
-    return number.isdigit() and len(number) <= 2 and int(number) <= _LARGEST_UNCHECKED
+def _is_foreign(letter: str, script: str) -> bool:
+    """Return whether a character is a letter of another script than `script`."""
+    return letter.isalpha() and script not in unicodedata.name(unicodedata.normalize("NFKC", letter)[0], script)
 
 
-def _not_in(text: str, wanted: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the numbers that a text lacks; each number of the text stands for one of them."""
-    found = [match[0] for match in _NUMBER.finditer(text)]
-    lost = []
-    for match in wanted:
-        forms = _forms(match[0])
-        i = next((i for i, number in enumerate(found) if _form(number) in forms), None)
-        if i is None:
-            lost.append(match)
-        else:
-            del found[i]
-    # One number may be written as several, as 19.99 is in "19 euros 99", and several as one.
-    groups = Counter(group for number in found for group in re.findall(r"\d+", number))
-    return [match for match in lost if not _has_groups(match, groups) and not _has_scale(match[0], found)]
-
-
-def _digits(number: str) -> str:
-    return re.sub(r"\D", "", number)
-
-
-def _form(number: str) -> tuple[str, bool]:
-    """Return the digits of a number, and whether it ends in one or two decimals, so that 12,50 is not 1250."""
-    return _digits(number), re.search(r"\D\d\d?\Z", number) is not None
-
-
-def _forms(number: str) -> set[tuple[str, bool]]:
-    """Return the form of a number; for an hour or a time of day also those half a day earlier or later."""
-    forms = {_form(number)}
-    hour, *minutes = re.split(r"\D", number)
-    if len(hour) > 2 or len(minutes) > 1 or (minutes and len(minutes[0]) != 2):
-        return forms
-    hours = {h % (2 * _HALF_DAY) for h in (int(hour), int(hour) - _HALF_DAY, int(hour) + _HALF_DAY) if int(hour) <= 24}
-    written = {text for h in {*hours, *({24} if 0 in hours else ())} for text in (str(h), f"{h:02}")}
-    forms |= {(h + "".join(minutes or ["00"]), True) for h in written}
-    if not minutes or minutes[0] == "00":
-        forms |= {(h, False) for h in written}
-    return forms
-
-
-def _has_groups(number: re.Match[str], groups: Counter[str]) -> bool:
-    """Return whether all groups of digits of a number are there, in a date without the month; then take them away."""
-    needed = re.findall(r"\d+", number[0])
-    date = _DATE.match(number.string, number.start())
-    if date and date.end() == number.end():
-        needed = [group for group in needed if int(group) > _HALF_DAY] or needed[:1]
-    used = [next((form for form in (group, group.lstrip("0")) if groups[form] > 0), None) for group in needed]
-    if None in used:
-        return False
-    groups.subtract(form for form in used if form is not None)
-    return True
-
-
-def _has_scale(number: str, found: Iterable[str]) -> bool:
-    """Return whether a decimal times a thousand, a million and so on is there, as 3500000 is for 3,5 million."""
-    *_, decimals = re.split(r"\D", number)
-    digits, others = _digits(number).lstrip("0"), {_digits(other) for other in found}
-    powers = (n - len(decimals) for n in (3, 6, 9, 12)) if decimals != number else ()
-    return any(n >= 0 and digits + n * "0" in others for n in powers)
-
-
-def _with_digits(text: str, language: str) -> str:
-    """Return the text with spelled-out numbers in digits, for languages known to text2num."""
-    from text_to_num import alpha2digit
-
-    if rules := languages.find(language):
-        text = rules.number_endings.sub(" ", text)
-    text = _HYPHEN.sub(" ", text)
-    try:
-        return _YEAR.sub(r"\1\2 \1 \2", str(alpha2digit(text, language, threshold=0)))
-    except ValueError:
-        return text
+def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int]]:
+    """Return where the signs are that a translation has neither as signs nor in words, with the number beside them."""
+    rules = languages.find(target)
+    words = (
+        {sign: words for sign, words in rules.signs.items() if sign in source and sign not in output} if rules else {}
+    )
+    lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
+    if not lost:
+        return []
+    spans = dict[int, tuple[int, int]]()
+    for number in numbers.find(source, language):
+        start, stop = numbers.with_signs(number, source)
+        spans |= {i: (start, stop) for i in (*range(start, number.start), *range(number.stop, stop))}
+    return [spans.get(match.start(), match.span()) for match in re.finditer("|".join(map(re.escape, lost)), source)]

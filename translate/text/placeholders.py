@@ -65,10 +65,14 @@ def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
     return _replaced(sentence, ((*span, sentence[slice(*span)]) for span in placeholder_spans(sentence, pattern)))
 
 
-def hold(text: str, spans: Iterable[tuple[int, int]]) -> Protected:
-    """Replace spans of a protected text by symbols, numbered after those that it contains, which stay symbols."""
+def hold(text: str, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> Protected:
+    """Replace spans of a protected text by symbols, numbered after those that it contains, which stay symbols.
+
+    A symbol stands for the text of its span, or for the text that is given with it.
+    """
     before = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
-    return _replaced(text, ((*span, text[slice(*span)]) for span in spans), before)
+    given = [(*span[:2], span[2] if len(span) > 2 else text[slice(*span)]) for span in spans]
+    return _replaced(text, given, before)
 
 
 def _replaced(text: str, spans: Iterable[tuple[int, int, str]], before: Sequence[str] = ()) -> Protected:

@@ -13,8 +13,8 @@ as translating a sentence, so the options do without it. The flags of a translat
     repetition     the translation repeated itself or did not end, so a new search excluded repetitions
     length         the translation was cut off at the length limit for its source
     empty          the model gave no translation, so a new search changed the first letter
-    numbers        a number was missing, so a new search held the missing ones with symbols
-    missing        a number of the source is not in the translation
+    numbers        a number, time of day, word or sign was missing or wrong, so a new search held it with a symbol
+    missing        a number, time of day, word or sign of the source is not in the translation
     term           a target term of the glossary is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability of a token is low, or after reranking `rerank_score`
@@ -36,7 +36,7 @@ from translate.text.placeholders import Glossary
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_BEAM_SIZE, MAX_THREADS = 256, 1024  # larger values only exhaust memory
+MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 
@@ -68,7 +68,7 @@ class DecodingConfig:
     beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 4
     alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] = 0.6
     length_penalty: LengthRule = "gnmt"
-    max_extra: Annotated[int, Bounds(ge=1)] = 50
+    max_extra: Annotated[int, Bounds(ge=1, le=MAX_EXTRA)] = 50
 
     def __post_init__(self) -> None:
         check(self)

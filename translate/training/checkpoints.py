@@ -28,7 +28,7 @@ from transformer.config import CheckpointError
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, new_folder, read_json, sha256, write_json
 from translate.training.distributed import Ranks
 from translate.training.run import Run
@@ -141,7 +141,8 @@ def save(
             }
             write_json(partial / "state.json", {**meta, "digest": json_sha256(meta)})
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        raise UserError(f"{folder}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
+        cause = reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"{folder}: cannot save the checkpoint: {cause}; earlier checkpoints are untouched") from error
     return folder
 
 

@@ -28,7 +28,7 @@ from translate.corpus.batches import Batch, Index, Position, Sampler, collate, l
 from translate.corpus.prepare import EncodedPairs, Mixture, Prepared
 from translate.corpus.tokenizer import SubwordDropout
 from translate.errors import Say, Terminated, UserError
-from translate.machine import relieve_memory
+from translate.machine import leave_lost_terminal, relieve_memory
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec, write_model
 from translate.training.checkpoints import CheckpointManager, TrainState, name_of
@@ -66,6 +66,7 @@ from translate.training.update import (
 Handler = Callable[[int, FrameType | None], None]
 T = TypeVar("T")
 
+_TERMINATING = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))  # Windows has no SIGHUP
 AHEAD = 2  # updates whose batches are made while one is computed
 MAX_UNREAD = 100  # updates after which their statistics are read without a report, so that divergence is noticed
 
@@ -307,9 +308,7 @@ class Trainer:
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
-        self.ranks.on_rank_0(
-            lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
-        )
+        self.ranks.on_rank_0(self._write_final)
         is_early = self.state.step < self.schedule.last_step  # nothing but patience ends a run before
         values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **self.state.totals}
         self.reporter.scores(self.state, "final", scores, values)
@@ -323,6 +322,11 @@ class Trainer:
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
+
+    def _write_final(self) -> None:
+        """Write the folder of the final model."""
+        spec = self.spec.with_alignment_layer(self.model.eval())
+        model_folder.save(self.model, self.prepared.tokenizer, spec, self.run.model, replace=True)
 
     def _load_final(self) -> list[int]:
         """Load the weights of the final model; return the steps of its checkpoints."""
@@ -514,17 +518,17 @@ def prefetched(items: Iterator[T], n: int) -> Generator[T]:
 
 
 def terminable() -> AbstractContextManager[None]:
-    """Return a context in which SIGTERM raises Terminated, so that cleanup and messages work as with Ctrl-C."""
+    """Return a context in which SIGTERM and SIGHUP raise Terminated: cleanup and messages work as with Ctrl-C."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    return _handled_by(handle, signal.SIGTERM)
+    return _handled_by(handle, *_TERMINATING)
 
 
 @contextmanager
 def stop_signals(say: Say, single: bool) -> Iterator[list[int]]:
-    """Yield a list that collects Ctrl-C and SIGTERM, so that the current step can be finished and saved.
+    """Yield a list that collects Ctrl-C, SIGTERM and SIGHUP, so that the current step can be finished and saved.
 
     Args:
         say: receives a message at the first signal.
@@ -540,19 +544,27 @@ def stop_signals(say: Say, single: bool) -> Iterator[list[int]]:
             say("finishing this step, then saving" + ("; Ctrl-C again stops at once" if single else ""))
         received.append(number)
 
-    with _handled_by(handle, signal.SIGINT, signal.SIGTERM):
+    with _handled_by(handle, signal.SIGINT, *_TERMINATING):
         yield received
 
 
 def interruption(received: list[int]) -> KeyboardInterrupt:
     """Return the exception for these signals, or for a signal to another process of the run if there are none."""
-    return Terminated() if signal.SIGTERM in received else KeyboardInterrupt()
+    return Terminated() if {*_TERMINATING} & {*received} else KeyboardInterrupt()
 
 
 @contextmanager
 def _handled_by(handle: Handler, *numbers: signal.Signals) -> Iterator[None]:
+    def heard(number: int, frame: FrameType | None) -> None:
+        leave_lost_terminal()
+        handle(number, frame)
+
     try:
-        before = {number: signal.signal(number, handle) for number in numbers}
+        before = {
+            number: signal.signal(number, heard)
+            for number in numbers
+            if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) != signal.SIG_IGN  # by nohup
+        }
     except ValueError:  # not in the main thread, which alone can set handlers
         yield
         return

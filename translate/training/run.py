@@ -26,14 +26,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field
 
 from transformer.model import Transformer
 from translate import files
-from translate.config.load import parse
+from translate.config.load import Stored, parse, validated
 from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.prepare import Prepared, differing, input_hashes
 from translate.corpus.sources import without_place
-from translate.errors import UserError
+from translate.errors import UserError, reason
 from translate.machine import git
 
 # Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown
@@ -51,6 +52,48 @@ PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "numpy", "safeten
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 Record = dict[str, Any]
+
+
+class _Machine(Stored):
+    processor: str
+    device: str
+    cores: int | None
+    threads: int
+    processes: int
+
+
+class _Start(Stored):
+    command: list[str]
+    commit: str | None
+    uncommitted_changes: bool | None
+    versions: dict[str, str]
+    machine: _Machine
+
+
+class _Data(Stored):
+    fingerprint: str
+    tokenizer: str
+    inputs: dict[str, str]
+    counts: dict[str, Any]
+    files: dict[str, str]
+
+
+class _Parent(Stored):
+    path: str
+    weights_sha256: str
+    tokenizer_sha256: str
+
+
+class _Manifest(Stored):
+    """What the readers of a manifest rely on."""
+
+    seed: int
+    parameters: int
+    dtype: str
+    prepared: str
+    data: _Data
+    parent: _Parent | None = None
+    starts: list[_Start] = Field(min_length=1)
 
 
 class Run:
@@ -125,7 +168,7 @@ class Run:
             "prepared": str(prepared.folder.resolve()),
             "data": self.check_data(prepared, otherwise="name another --run") if begun else _data(prepared),
             "parent": parent,
-            "starts": [*(load_json(self.manifest)["starts"] if begun else []), _start(peak)],
+            "starts": [*(read_manifest(self.manifest)["starts"] if begun else []), _start(peak)],
         }
         with writing(self.folder, "the run"):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +182,7 @@ class Run:
         """
         if not self.has_begun:
             return
-        before = load_json(self.manifest)["data"]["inputs"]
+        before = read_manifest(self.manifest)["data"]["inputs"]
         if changed := sorted(differing(before, input_hashes(config))):
             raise UserError(
                 f"{', '.join(changed)}: not what {self.folder} was trained on; restore the data, or begin another run"
@@ -147,7 +190,7 @@ class Run:
 
     def check_data(self, prepared: Prepared, *, otherwise: str) -> Record:
         """Return the manifest's record of the data; UserError, which ends with `otherwise`, if it was other data."""
-        before, now = load_json(self.manifest)["data"], _data(prepared)
+        before, now = read_manifest(self.manifest)["data"], _data(prepared)
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
                 inputs = sorted(differing(before["inputs"], now["inputs"]))
@@ -163,11 +206,11 @@ class Run:
 
     def recorded_dtype(self) -> torch.dtype | None:
         """Return the type of matrix products that the run began with, or None before it began."""
-        return DTYPES.get(load_json(self.manifest)["dtype"]) if self.has_begun else None
+        return DTYPES.get(read_manifest(self.manifest)["dtype"]) if self.has_begun else None
 
     def recorded_parent(self) -> Record | None:
         """Return the manifest's record of the model that the run began with, or None."""
-        return load_json(self.manifest).get("parent") if self.manifest.exists() else None
+        return read_manifest(self.manifest).get("parent") if self.manifest.exists() else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -242,11 +285,26 @@ def writing(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = f"{error.strerror}; make room and continue with --resume, or name another --run"
-        raise UserError(f"{path}: cannot write {what}: {reason}") from error
+        raise UserError(
+            f"{path}: cannot write {what}: {reason(error)}; when that is mended, continue with --resume, or name "
+            "another --run"
+        ) from error
 
 
-def load_json(path: Path, *, consequence: str = "the run cannot continue; name another --run") -> Record:
+_CONSEQUENCE = "the run cannot continue; name another --run"
+
+
+def read_manifest(path: Path, *, consequence: str = _CONSEQUENCE) -> Record:
+    """Return the manifest of a run; UserError, with the `consequence`, if it is missing or damaged."""
+    manifest = load_json(path, consequence=consequence)
+    try:
+        validated(_Manifest, manifest, f"{path}: damaged")
+    except UserError as error:
+        raise UserError(f"{error}, so {consequence}") from error
+    return manifest
+
+
+def load_json(path: Path, *, consequence: str = _CONSEQUENCE) -> Record:
     """Return the JSON object in a file of a run; UserError, with the `consequence`, if it is missing or damaged."""
     try:
         return files.read_json(path)
@@ -318,12 +376,13 @@ def _data(prepared: Prepared) -> Record:
 
 
 def _record(line: str) -> Record:
-    """Return the values of one line of the metrics; empty if a kill or a full disk cut the line off."""
+    """Return the values of one line of the metrics; empty if a kill or a full disk cut the line off or damaged it."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return record if isinstance(record, dict) else {}
+    is_whole = isinstance(record, dict) and isinstance(record.get("kind"), str) and isinstance(record.get("step"), int)
+    return record if is_whole else {}
 
 
 def _start(peak: float) -> Record:

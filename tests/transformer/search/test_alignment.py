@@ -1,12 +1,14 @@
 """Alignments are the model's attention weights and do not depend on the batch."""
 
+import dataclasses
 import statistics
 
 import pytest
 import torch
 
 from tests.toys import TINY, toy_model
-from transformer.search.alignment import alignment, cross_attention
+from transformer.config import Positions
+from transformer.search.alignment import alignment, cross_attention, sharpest_layer
 
 MODEL = toy_model()
 SRC, TGT = [[5, 6, 7, 8], [9], [4, 3]], [[7, 4, 9], [5, 5, 6, 8, 4], []]
@@ -35,3 +37,23 @@ def test_a_layer_that_does_not_exist_is_refused() -> None:
     with pytest.raises(IndexError):
         cross_attention(MODEL, SRC, TGT, layer=3)
     assert cross_attention(MODEL, [], []) == []
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_the_sharpest_layer_is_the_one_that_attends_to_single_tokens(layer: int, positions: Positions) -> None:
+    model = toy_model(dataclasses.replace(TINY, positions=positions))
+    width = TINY.n_heads * TINY.d_key
+    with torch.no_grad():
+        for i, block in enumerate(model.decoder):
+            block.cross_attn.w_qkv.weight[:width] *= 30.0 if i == layer else 0.01
+    before = torch.get_rng_state()
+    assert sharpest_layer(model) == sharpest_layer(model) == layer
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_diverged_model_has_a_sharpest_layer_too() -> None:
+    model = toy_model()
+    with torch.no_grad():
+        model.output_weight[:] = torch.nan
+    assert 0 <= sharpest_layer(model) < TINY.n_decoder_layers

@@ -54,3 +54,10 @@ def test_scores_are_the_models_logits() -> None:
 
 def test_scoring_no_pairs_returns_no_scores() -> None:
     assert score_ids(MODELS["paper"], [], []) == []
+
+
+@pytest.mark.parametrize(("n_sources", "n_targets"), [(1, 3), (3, 1), (0, 3), (3, 5)])
+def test_sources_and_targets_of_unequal_number_are_refused(n_sources: int, n_targets: int) -> None:
+    """One source would be broadcast to all targets."""
+    with pytest.raises(ValueError, match=f"{n_sources} sources but {n_targets} targets"):
+        score_ids(MODELS["paper"], [[3, 4]] * n_sources, [[5]] * n_targets)

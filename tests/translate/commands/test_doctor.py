@@ -1,7 +1,11 @@
 """The doctor's report is complete, measured, and machine-readable."""
 
 import json
+import os
 import platform
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -37,6 +41,57 @@ def test_a_missing_package_is_named_with_its_install_command(monkeypatch: pytest
     assert "no-such-package" in str(extras["plots"])
     assert "pip install '.[plots]'" in str(extras["plots"])
     assert module._required(None) == ["torch"]
+
+
+def beside(folder: Path, name: str) -> None:
+    """Install a distribution with a package `translate`, as far as its metadata go."""
+    information = folder / f"{name.replace('-', '_')}-3.6.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.6\n", encoding="utf-8")
+    (information / "top_level.txt").write_text("translate\n", encoding="utf-8")
+
+
+def test_another_distribution_with_a_package_of_this_name_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module.sharing() == []
+    assert module._shared() == "of transformer-translate alone"
+    for name in ("translate-toolkit", "translate"):
+        beside(tmp_path, name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert module.sharing() == ["translate 3.6", "translate-toolkit 3.6"]
+    assert "also of translate 3.6 and translate-toolkit 3.6" in module._shared()
+    assert "an environment of its own" in module._shared()
+
+
+INITIAL = {
+    "translate-toolkit": '"""Tools and API for localization engineering."""',
+    "translate": "__all__ = ['Translator', '__version__']\n__version__ = '3.6.1'\nTranslator = None",
+    "": None,
+}
+
+
+@pytest.mark.parametrize("owner", INITIAL)
+@pytest.mark.parametrize("arguments", [["doctor"], ["--version"], ["Guten Morgen"]])
+def test_the_program_notices_that_the_package_is_anothers(tmp_path: Path, owner: str, arguments: list[str]) -> None:
+    """One file is replaced when the other is installed second, and gone when the other is uninstalled."""
+    ours = Path(module.__file__).parents[1]
+    (tmp_path / "translate").mkdir()
+    for path in ours.iterdir():
+        if path.name not in ("__init__.py", "__pycache__"):
+            (tmp_path / "translate" / path.name).symlink_to(path)
+    if (content := INITIAL[owner]) is not None:
+        (tmp_path / "translate" / "__init__.py").write_text(content, encoding="utf-8")
+        beside(tmp_path, owner)
+    code = "from translate.program import program; program()"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONPYCACHEPREFIX": str(tmp_path / "cache")}
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("translate: ")
+    assert (f"replaced by those of {owner} 3.6" if owner else "--force-reinstall") in line
 
 
 class Metadata:

@@ -550,6 +550,48 @@ def test_empty_lines_of_an_output_are_scored_with_a_warning(
     assert f"warning: half: {n - 1} of {n} translations are empty" in capsys.readouterr().err
 
 
+BLANKS = {  # references, translations, and what is said of the translations and of the references
+    "both": (["a b", "", "c d"], ["a b", "", "c d"], None, None),
+    "references": (["a b", "", "c d", " "], ["a b", "", "c d", "e f"], None, "1 of 4 references are blank where hyp"),
+    "translations": (
+        ["a b", "c d", "e f"],
+        ["a b", "\u00a0", ""],
+        "2 of 3 translations are empty, first in line 2",
+        None,
+    ),
+    "each": (["a b", "", "e f"], ["", "c d", "e f"], "1 of 3 translations are empty", "1 of 3 references are blank"),
+}
+
+
+@pytest.mark.parametrize("where", BLANKS)
+def test_blank_references_are_told_from_blank_translations(
+    saved: Path, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    references, translations, *said = BLANKS[where]
+    for name, lines in (("ref.en", references), ("hyp.en", translations)):
+        (saved / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(["evaluate", "hyp.en", "--reference", "ref.en"]) == 0
+    heard = capsys.readouterr().err
+    for words, wanted in zip(("translations are empty", "references are blank"), said, strict=True):
+        assert wanted in heard if wanted else words not in heard
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "latex"])
+def test_scores_of_short_lines_and_of_one_line_are_explained(
+    saved: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ref.en", "a.txt", "b.txt"):
+        (saved / name).write_text("Guten Tag.\n", encoding="utf-8")
+    arguments = ["evaluate", "a.txt", "b.txt", "--reference", "ref.en", "--confidence", "--format", form]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    for system in ("a", "b"):
+        assert said.count(f"ref, {system}: BLEU is 0 because no translation has 4 words") == 1
+        assert said.count(f"ref, {system}: the interval is 0") == 1
+    assert main(["compare", "a.txt", "b.txt", "--reference", "ref.en"]) == 0
+    assert "BLEU is 0 because" in capsys.readouterr().out
+
+
 def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

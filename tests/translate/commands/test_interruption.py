@@ -17,7 +17,8 @@ from translate.models.folder import ModelFolder
 SLOW = "niemals"  # a batch with this word takes a minute, in which a thread cannot be stopped
 PROGRAM = f"""
 import signal, sys, time
-from translate.inference import engines
+from translate.inference.ctranslate2_engine import CTranslate2Engine
+from translate.inference.torch_engine import TorchEngine
 from translate.commands.main import program
 
 def slowed(search):
@@ -28,7 +29,7 @@ def slowed(search):
         return search(self, sources, *others)
     return slow
 
-for engine in (engines.TorchEngine, engines.CTranslate2Engine):
+for engine in (TorchEngine, CTranslate2Engine):
     engine.search = slowed(engine.search)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for jobs in the background
 program()

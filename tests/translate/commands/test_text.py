@@ -29,7 +29,7 @@ from translate.commands.text import _first_window as first_window
 from translate.commands.text import _settings as settings_of
 from translate.errors import UserError
 from translate.inference import translator as translators
-from translate.inference.engines import TorchEngine
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
@@ -495,6 +495,8 @@ def test_the_language_is_guessed_only_if_asked(
         assert main(arguments) == 0
     assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
     capsys.readouterr()
+    assert main(["--from", "auto", "Nein"]) == 2
+    assert "the language of the text is unknown (en with 61%); name one of de, en" in capsys.readouterr().err
 
 
 def test_a_named_model_counts_when_the_language_is_guessed(
@@ -646,7 +648,9 @@ def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(
 
     monkeypatch.setattr(os, "fsync", full)
     assert main(["--input", "x.de", "--output", "x.en", "--resume"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
+    error = capsys.readouterr().err
+    assert (error.count("\n"), "x.en" in error) == (1, True)
+    assert error.endswith(": No space left on device; free space on the disk\n")
 
 
 def test_a_resumed_translation_is_the_same(
@@ -760,7 +764,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
 ) -> None:
     found = []
     for pays in (False, True):
-        monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device, pays=pays: pays)
+        monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device, pays=pays: pays)
         found.append(recorded(Text(model=parts.folder, engine="torch", precision="auto", format="text")))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 

@@ -1,5 +1,6 @@
 """Writing resumes exactly after the last complete window of a file, or refuses to."""
 
+import errno
 import json
 import os
 import sys
@@ -269,3 +270,78 @@ def test_a_failure_is_not_hidden_by_the_partial_file(place: Path) -> None:
 
     with pytest.raises(UserError, match="the reason"):
         fail()
+
+
+@pytest.mark.parametrize("kind", ["symlink", "dangling", "hard link"])
+def test_an_unfinished_output_is_never_another_file(place: Path, kind: str) -> None:
+    """The hidden name can be guessed, and a clone or a shared folder may hold a link of that name."""
+    victim = place.with_name("victim")
+    if kind != "dangling":
+        victim.write_text("kept", encoding="utf-8")
+    partial = place.with_name(".out.txt.partial")
+    partial.hardlink_to(victim) if kind == "hard link" else partial.symlink_to(victim)
+    with pytest.raises(UserError, match="is a link"), writable(place) as file:
+        file.write("x")
+    assert not os.path.lexists(place)
+    assert victim.exists() == (kind != "dangling")
+    assert kind == "dangling" or victim.read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("is_file", [False, True])
+def test_the_record_of_an_output_is_never_another_file(place: Path, is_file: bool, force: bool) -> None:
+    victim = place.with_name("victim")
+    if is_file:
+        victim.write_text("kept", encoding="utf-8")
+    place.with_name(".out.txt.resume").symlink_to(victim)
+    with pytest.raises(UserError, match="is a link"):
+        write(place, force=force)
+    assert not place.exists()
+    assert victim.exists() == is_file
+    assert not is_file or victim.read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_an_unfinished_output_is_private(place: Path, mode: int) -> None:
+    place.touch()
+    place.chmod(mode)
+    partial = place.with_name(".out.txt.partial")
+    with writable(place, force=True) as file:
+        assert partial.stat().st_mode & 0o777 == 0o600
+        file.write("x")
+    assert place.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bytes": -1},
+        {"bytes": -(10**30)},
+        {"windows": -1},
+        {"windows": True},
+        {"bytes": 1.0},
+        {"sha256": 5},
+        {"sha256": None},
+        {"settings": []},
+        {"complete": "yes"},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_record_is_refused_with_advice(place: Path, change: dict[str, object]) -> None:
+    with suppress(Killed):
+        write(place, stop=2)
+    record, text = place.with_name(".out.txt.resume"), place.read_bytes()
+    record.write_text(json.dumps({**json.loads(record.read_text(encoding="utf-8")), **change}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"damaged; start again with --force|is shorter than it was"):
+        write(place)
+    assert place.read_bytes() == text
+
+
+def test_an_output_that_cannot_be_written_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(place)
+    assert str(place.name) in str(caught.value.filename)

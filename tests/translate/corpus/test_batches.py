@@ -248,3 +248,9 @@ def test_the_longest_source_is_the_longest_that_an_epoch_holds(lengths, max_toke
     sampler = Sampler(pairs, 40, max_tokens, 3)
     seen = np.concatenate(sampler.batches(0))
     assert longest_source(pairs, max_tokens) == pairs.src_lengths[seen].max()
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 3), (3, 1), (0, 3)])
+def test_sides_of_unequal_number_are_no_pairs(n, m):
+    with pytest.raises(ValueError, match=f"{n} source sentences but {m} target sentences"):
+        EncodedPairs.of([[5]] * n, [[7]] * m)

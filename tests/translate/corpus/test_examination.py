@@ -1,8 +1,11 @@
 """The data doctor finds planted faults and reports nothing in clean text."""
 
+import signal
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,8 @@ from hypothesis import strategies as st
 from translate.commands.data import report
 from translate.commands.main import main
 from translate.config.load import parse
-from translate.config.schema import ExperimentConfig
-from translate.corpus import examination
+from translate.config.schema import ExperimentConfig, TrainingConfig
+from translate.corpus import examination, prepare, tokenizer
 from translate.corpus.examination import Examination, Vocabulary, examine, histogram, quantile
 from translate.corpus.grammar import generate
 from translate.errors import UserError
@@ -153,3 +156,45 @@ def test_the_command_prints_a_report_and_writes_a_page_that_needs_no_network(
         assert f"{existing}: exists already" in capsys.readouterr().err
         assert Path(existing).read_bytes() == before
     assert main(["data", "toy.toml", "--html", "page.html", "--force"]) == 0
+
+
+def interrupted(sentences: Iterable[str], *rest: Any) -> tokenizer.Tokenizer:
+    """Train, and press Ctrl-C while SentencePiece asks for sentences."""
+
+    def slowly() -> Iterator[str]:
+        for n, sentence in enumerate(sentences):
+            if n == 7:
+                signal.raise_signal(signal.SIGINT)
+            yield sentence
+
+    return TRAIN(slowly(), *rest)
+
+
+TRAIN = tokenizer.train
+
+
+@pytest.mark.parametrize("command", ["data", "prepare", "train"])
+def test_ctrl_c_while_a_vocabulary_is_trained_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """`translate data` would skip the size and suggest another one."""
+    config = experiment(tmp_path, CLEAN, CLEAN[:3]).model_copy(update={"training": TrainingConfig(max_steps=1)})
+    (tmp_path / "toy.json").write_text(config.model_dump_json(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(examination if command == "data" else prepare, "train", interrupted)
+    assert main([command, "toy.json"]) == 130
+    said = capsys.readouterr()
+    assert "SentencePiece" not in said.err
+    assert "VOCABULARY" not in said.out
+    assert not Path("prepared/toy").exists()
+
+
+def test_a_failure_of_sentencepiece_is_not_taken_for_a_size_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise UserError("SentencePiece could not train the tokenizer")
+
+    monkeypatch.setattr(examination, "train", fail)
+    with pytest.raises(UserError, match="SentencePiece could not"):
+        examine(experiment(tmp_path, CLEAN, CLEAN[:3]))

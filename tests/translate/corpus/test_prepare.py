@@ -1,5 +1,6 @@
 """A prepared folder holds exactly the cleaned corpus, is built once, and is always complete."""
 
+import copy
 import errno
 import fcntl
 import json
@@ -9,8 +10,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +21,14 @@ from translate.commands.prepare import Prepare
 from translate.commands.prepare import run as prepare_command
 from translate.config.load import default_folder, parse
 from translate.config.schema import ExperimentConfig
+from translate.corpus import prepare as prepare_module
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Component, Prepared, differences, mixture, plan, prepare, read_tokens
+from translate.corpus.prepare import Component, Prepared, differences, mixture, plan, prepare, read_tokens, summary
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
+from translate.files import sha256
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
 VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
@@ -475,6 +479,116 @@ def test_a_damaged_manifest_is_refused(root: Path, tmp_path: Path, content: str)
         Prepared.open(tmp_path / "out")
 
 
+WRONG: list[object] = [None, True, -3, 2.5, "x", "../x", [], ["x"], {}, {"x": None}, {"../x": 3}]
+
+
+def places(value: object, *above: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Yield the keys of each value in nested JSON."""
+    if above:
+        yield above
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(below, *above, key)
+
+
+def put(value: Any, place: tuple[str | int, ...], new: object) -> Any:
+    """Return a copy of nested JSON with another value at a place."""
+    changed = copy.deepcopy(value)
+    inner = changed
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = new
+    return changed
+
+
+def test_values_of_wrong_types_in_a_manifest_are_refused_or_harmless(root: Path, tmp_path: Path) -> None:
+    config, folder = experiment(root), tmp_path / "out"
+    planned, manifest = plan(config), prepare(config, folder, silent).manifest
+    refused = []
+    for place in places(manifest):
+        for wrong in WRONG:
+            (folder / "manifest.json").write_text(json.dumps(put(manifest, place, wrong)), encoding="utf-8")
+            try:
+                found = Prepared.open(folder).manifest
+                summary(found), differences(found, planned), mixture(found, config.data)
+                round(max(found["counts"]["tokens_per_sentence"].values()))
+            except UserError as error:
+                refused.append((place, str(error)))
+    assert all("\n" not in said and "run `translate prepare` again" in said for _, said in refused)
+    for needed in ("fingerprint", "files", "counts", "tokenizer", "config", "inputs"):
+        assert sum(place == (needed,) for place, _ in refused) >= len(WRONG) - 2, needed
+
+
+@pytest.mark.parametrize("line", ["[" * 99_999, '["a", 5]', '[["a"], "b"]', "null", '["a", "b", "c"]'])
+def test_lines_that_are_no_pair_of_texts_are_refused(root: Path, tmp_path: Path, line: str) -> None:
+    folder = tmp_path / "out"
+    manifest = prepare(experiment(root), folder, silent).manifest
+    (folder / "valid.jsonl").write_text(line + "\n", encoding="utf-8")
+    manifest["files"]["valid.jsonl"] = len(line) + 1
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(UserError, match=r"valid\.jsonl: damaged; run `translate prepare` again"):
+        Prepared.open(folder)
+
+
+BROKEN_OFFSETS = {
+    "no vector": lambda offsets: offsets[None],
+    "empty": lambda offsets: offsets[:0],
+    "other type": lambda offsets: offsets.astype(np.float64),
+    "decreasing": lambda offsets: np.concatenate((offsets[:1], offsets[-2:0:-1], offsets[-1:])),
+    "beyond the end": lambda offsets: offsets + 5 * (np.arange(len(offsets)) > 3),
+    "late start": lambda offsets: np.maximum(offsets, 1),
+    "a sentence less": lambda offsets: np.delete(offsets, 1),
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN_OFFSETS)
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_offsets_that_do_not_divide_the_ids_are_refused(root: Path, tmp_path: Path, damage: str, side: str) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    path = folder / f"train.{side}.offsets.npy"
+    np.save(path, BROKEN_OFFSETS[damage](np.load(path)))
+    with pytest.raises(UserError, match="damaged.*; run `translate prepare` again"):
+        read_tokens(folder)
+
+
+def test_counts_that_differ_from_the_pairs_are_refused(root: Path, tmp_path: Path) -> None:
+    manifest = prepare(experiment(root), tmp_path / "out", silent).manifest
+    manifest["counts"]["pairs"][0] += 3
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(UserError, match="counts other pairs than there are"):
+        Prepared.open(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["train.de", "train.en", "valid.de", "test.en"])
+def test_a_corpus_that_changes_while_it_is_read_is_refused(
+    root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the digest of the old text would stand for the new one; here under the same time stamp."""
+    read = prepare_module.read_pairs
+
+    def slowly(*arguments: Any) -> Iterator[Pair]:
+        path = root / name
+        before = path.stat()
+        path.write_text(path.read_text(encoding="utf-8").replace("e", "a"), encoding="utf-8")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return read(*arguments)
+
+    with monkeypatch.context() as changing:
+        changing.setattr(prepare_module, "read_pairs", slowly)
+        changing.setattr(prepare_module, "check_corpus", silent_check)
+        with pytest.raises(UserError, match=f"^{name}: changed while the corpus was prepared; start again when"):
+            prepare(experiment(root), tmp_path / "out", silent)
+    assert not (tmp_path / "out").exists()
+    only(tmp_path / "out")
+    inputs = prepare(experiment(root), tmp_path / "out", silent).manifest["inputs"]
+    assert inputs[name] == sha256(root / name)
+
+
+def silent_check(*_: object) -> None:
+    pass
+
+
 def test_a_manifest_of_another_format_is_refused(root: Path, tmp_path: Path) -> None:
     prepare(experiment(root), tmp_path / "out", silent)
     path = tmp_path / "out" / "manifest.json"
@@ -688,7 +802,7 @@ def test_a_corpus_that_does_not_count_its_sources_is_refused(root: Path, tmp_pat
     manifest = json.loads(path.read_text(encoding="utf-8"))
     del manifest["counts"]["pairs"]
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(UserError, match="it lacks pairs; run `translate prepare` again"):
+    with pytest.raises(UserError, match=r"the key 'counts\.pairs' is missing; run `translate prepare` again"):
         Prepared.open(tmp_path / "out")
 
 

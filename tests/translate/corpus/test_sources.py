@@ -228,9 +228,34 @@ def test_empty_alternatives_are_left_to_cleaning(tmp_path: Path) -> None:
     assert cleaner.report.dropped["empty"] == 3
 
 
-def test_a_tsv_line_without_the_column_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("ja\tyes\nnein\n")
-    assert "a.tsv, line 2: has 1 tab-separated columns" in problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
+@pytest.mark.parametrize(
+    ("text", "line", "remedy"),
+    [("ja\tyes\nnein\n", 2, "add the missing cells, or remove the line"), ("ja\n", 1, "correct `source` or `target`")],
+)
+def test_a_tsv_line_without_the_column_is_named(tmp_path: Path, text: str, line: int, remedy: str) -> None:
+    (tmp_path / "a.tsv").write_text(text)
+    said = problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
+    assert f"a.tsv, line {line}: has 1 tab-separated columns" in said
+    assert remedy in said
+
+
+BLANK_LINES = ["{0}{1}\n", "{0}\n{1}", "\n{0}{1}", "{0} \n{1}\r\n", "{0}\u00a0\n{1}"]
+
+
+@pytest.mark.parametrize("layout", BLANK_LINES, ids=["end", "middle", "start", "spaces", "no-break space"])
+@pytest.mark.parametrize("kind", ["jsonl", "tsv"])
+def test_blank_lines_are_counted_and_dropped(tmp_path: Path, kind: str, layout: str) -> None:
+    """As in plain text, where a blank line is an empty pair."""
+    rows = {"tsv": ["ja\tyes\n", "nein\tno\n"]}
+    rows["jsonl"] = [json.dumps(dict(zip(("de", "en"), row.split(), strict=True))) + "\n" for row in rows["tsv"]]
+    text = layout.format(*rows[kind])
+    (tmp_path / "a").write_bytes(text.encode())
+    columns = {"source": "de", "target": "en"}
+    source = TsvSource(kind="tsv", path="a") if kind == "tsv" else RecordSource(kind="jsonl", path="a", **columns)
+    cleaner = Cleaner(CleaningConfig(), HeldOut())
+    assert list(cleaner.clean(read_pairs(source, tmp_path))) == [("ja", "yes"), ("nein", "no")]
+    assert cleaner.report.read == text.count("\n")
+    assert cleaner.report.dropped["empty"] == text.count("\n") - 2
 
 
 def write_jsonl(folder: Path, *lines: str) -> RecordSource:
@@ -254,7 +279,6 @@ def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("{not json}", "not a JSON object"),
-        ("", "not a JSON object"),
         ("[" * 9999, "not a JSON object"),
         ("[1, 2]", "there is no 'translation.de'"),
         ("null", "there is no 'translation.de'"),
@@ -344,8 +368,8 @@ def test_a_data_set_folder_is_loaded_by_datasets(hub_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (hub(source="german"), "row 1: there is no 'german': at 'german' it holds translation"),
-        (hub(source="translation.fr"), "row 1: there is no 'translation.fr'"),
+        (hub(source="german"), "train.jsonl, line 1: there is no 'german': at 'german' it holds translation"),
+        (hub(source="translation.fr"), "train.jsonl, line 1: there is no 'translation.fr'"),
         (hub(split="tests"), 'Unknown split "tests"'),
         (hub(config="cased"), "'cased' not found"),
         (hub(id="someone/absent"), "someone/absent train: `datasets` cannot load it"),
@@ -359,41 +383,256 @@ def test_a_missing_part_of_a_data_set_gives_a_one_sentence_error(
     assert words in problem(source, hub_folder)
 
 
-def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulated without the hub; the data set is like one that `datasets` returns."""
+def simulate_hub(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[tuple[object, ...]]:
+    """Let `datasets` find a folder in place of the data set "someone/set" of the hub; return the calls."""
     import datasets
 
-    rows = {"id": [3, 5], "translation": [{"de": "ja", "en": "yes"}] * 2}
-    datasets.Dataset.from_dict(rows).save_to_disk(tmp_path / "a-commit")
-    dataset = datasets.load_from_disk(tmp_path / "a-commit")
-    calls: list[object] = []
+    calls: list[tuple[object, ...]] = []
+    load = datasets.load_dataset_builder
 
-    def load_dataset(*args: object, split: str, revision: str, keep_in_memory: bool) -> datasets.Dataset:
-        calls.append((*args, split, revision))
-        return dataset
+    def load_dataset_builder(id: str, config: str | None, revision: str | None, cache_dir: Path) -> Any:
+        calls.append((id, config, revision))
+        return load(str(folder), cache_dir=cache_dir)
 
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    source = hub(id="wmt/wmt14", config="de-en", split="train[:2]").model_copy(update={"revision": "abc"})
-    columns = read_columns(monkeypatch)
-    assert list(read_pairs(source, tmp_path)) == [("ja", "yes")] * 2
-    assert columns == ["translation"]
-    assert calls == [("wmt/wmt14", "de-en", "train[:2]", "abc")]
-    assert identity(source, tmp_path) == {"hub:wmt/wmt14 de-en train[:2] abc": "a-commit"}
+    monkeypatch.setattr(datasets, "load_dataset_builder", load_dataset_builder)
+    return calls
 
 
-def test_the_identity_of_a_data_set_is_the_same_where_the_user_keeps_data_in_memory(
+def test_a_hub_id_is_loaded_with_its_config_split_and_revision(
     hub_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Simulated with a folder."""
+    write_parquet(hub_folder / "set", [{"id": n, "both": {"de": de, "en": en}} for n, (de, en) in enumerate(PAIRS)])
+    (hub_folder / "set" / "train.jsonl").unlink()
+    calls = simulate_hub(monkeypatch, hub_folder / "set")
+    columns = read_columns(monkeypatch)
+    source = HubSource(
+        kind="hub", id="someone/set", split="train[:2]", source="both.de", target="both.en", config="x", revision="abc"
+    )
+    assert list(read_pairs(source, hub_folder)) == PAIRS[:2]
+    assert columns == ["both"]
+    assert {*calls} == {("someone/set", "x", "abc")}
+    assert list(identity(source, hub_folder)) == ["hub:someone/set x train[:2] abc"]
+
+
+def test_a_data_set_of_the_hub_is_the_same_without_a_connection(
+    hub_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A corpus that was prepared on a computer with a connection is up to date on one without."""
+    source = hub(id="someone/set", split="train[2:5]")
+    with monkeypatch.context() as connected:
+        simulate_hub(connected, hub_folder / "set")
+        pairs, name = list(read_pairs(source, hub_folder)), identity(source, hub_folder)
+    (copy,) = (hub_folder / "cache").glob("*/set")
+    copy.rename(copy.with_name("someone___set"))
+    assert pairs == [(f"Satz {n}", f"sentence {n}") for n in (2, 3, 4)]
+    assert list(read_pairs(source, hub_folder)) == pairs
+    assert identity(source, hub_folder) == name
+
+
+def test_a_copy_with_guessed_types_is_refused(hub_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as `datasets` makes itself; there is no other without a connection."""
     import datasets
 
-    load = datasets.load_dataset
-    monkeypatch.setattr(
-        datasets, "load_dataset", lambda *_, **options: load(str(hub_folder / "set"), **options | {"revision": None})
-    )
-    on_disk = identity(hub(id="someone/set"), hub_folder)
-    monkeypatch.setattr(datasets.config, "IN_MEMORY_MAX_SIZE", 2**30)
-    assert identity(hub(id="someone/set"), hub_folder) == on_disk
+    builder = datasets.load_dataset_builder(str(hub_folder / "set"), cache_dir=hub_folder / "cache")
+    builder.download_and_prepare()
+    (hub_folder / "cache" / "set").rename(hub_folder / "cache" / "someone___set")
+    assert "guessed types" in problem(hub(id="someone/set"), hub_folder)
+
+
+def records(folder: Path, text: str, name: str = "train.jsonl", **settings: str) -> list[Pair]:
+    """Return the pairs of the data-set folder "set" with one file."""
+    (folder / "set" / "train.jsonl").unlink(missing_ok=True)
+    (folder / "set" / name).write_bytes(text.encode())
+    source = {"kind": "hub", "id": "set", "split": "train", "source": "de", "target": "en", **settings}
+    return list(read_pairs(HubSource.model_validate(source), folder))
+
+
+ALIKE = [
+    "2031-05-17",
+    "2031-05-17T10:11:12",
+    "2031-05-17 10:11:12.5",
+    "12:30",
+    "5",
+    "1e5",
+    "true",
+    "null",
+    "nan",
+    "{}",
+    "[1]",
+]
+
+
+@given(
+    texts=st.lists(st.sampled_from(ALIKE) | line_text.filter(lambda text: "\x00" not in text), min_size=1, max_size=4)
+)
+def test_text_that_looks_like_another_type_is_text(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "set").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        import datasets
+
+        patch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
+        rows = "".join(json.dumps({"de": text, "en": "x"}) + "\n" for text in texts)
+        assert records(folder, rows) == [(text, "x") for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("5", "5"), ("true", "true"), ("1.5", "1.5"), ('["a"]', '["a"]'), ('{"a": "b"}', '{"a": "b"}')],
+    ids=["integer", "boolean", "float", "list", "object"],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_value_of_another_type_is_refused_with_its_line(
+    hub_folder: Path, value: str, shown: str, nested: bool
+) -> None:
+    """`datasets` would store the whole column as JSON, so that every text gets quotation marks and escapes."""
+    rows = ['{"de": "Tür", "en": "door"}', f'{{"de": {value}, "en": "five"}}']
+    rows = [f'{{"translation": {row}}}' for row in rows] if nested else rows
+    prefix = "translation." if nested else ""
+    with pytest.raises(UserError, match=r"set train: train\.jsonl, line 2: ") as caught:
+        records(hub_folder, "\n".join(rows), source=f"{prefix}de", target=f"{prefix}en")
+    assert f"'{prefix}de' is {shown}, not text" in str(caught.value)
+
+
+def test_a_row_without_a_key_is_named_and_the_columns_are_not_blamed(hub_folder: Path) -> None:
+    rows = ['{"translation": {"de": "ja", "en": "yes"}}'] * 2 + ['{"translation": {"de": "nein"}}'] + ["{}"]
+    columns = {"source": "translation.de", "target": "translation.en"}
+    with pytest.raises(UserError, match=r"train\.jsonl, line 3: there is no 'translation\.en'") as caught:
+        records(hub_folder, "\n".join(rows), **columns)
+    assert "correct `source`" not in str(caught.value)
+
+
+def test_a_null_or_a_blank_line_of_a_data_set_is_left_to_cleaning(hub_folder: Path) -> None:
+    rows = '{"de": "ja", "en": "yes"}\n\n{"de": null, "en": "x"}\n  \n'
+    assert records(hub_folder, rows) == [("ja", "yes"), ("", ""), ("", "x"), ("", "")]
+
+
+def test_a_file_with_one_list_of_objects_is_read(hub_folder: Path) -> None:
+    text = json.dumps([{"de": "2031-05-17", "en": "x"}, {"de": "nein", "en": "no"}], indent=1)
+    assert records(hub_folder, "\ufeff" + text, "train.json") == [("2031-05-17", "x"), ("nein", "no")]
+
+
+def test_a_folder_that_changed_under_the_same_time_stamp_is_read_again(hub_folder: Path) -> None:
+    import os
+
+    file = hub_folder / "set" / "train.jsonl"
+    before, times = identity(hub(), hub_folder), file.stat()
+    assert list(read_pairs(hub(), hub_folder))[0] == ("Satz 0", "sentence 0")
+    file.write_bytes(file.read_bytes().replace(b"Satz", b"SATZ"))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert list(read_pairs(hub(), hub_folder))[0] == ("SATZ 0", "sentence 0")
+    assert identity(hub(), hub_folder) != before
+
+
+@pytest.mark.parametrize("name", ["train.parquet", "train.jsonl"])
+def test_a_folder_that_changes_while_it_is_copied_is_refused_and_not_kept(
+    hub_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Or the old digest would name a copy of the new text."""
+    import datasets
+
+    (hub_folder / "set" / "train.jsonl").unlink()
+    source = HubSource(kind="hub", id="set", split="train", source="de", target="en")
+
+    def write(text: str) -> None:
+        rows: list[dict[str, object]] = [{"de": text, "en": "x"}]
+        write_parquet(hub_folder / "set", rows)
+        (hub_folder / "set" / "a.parquet").rename(hub_folder / "set" / "train.parquet")
+        if name == "train.jsonl":
+            (hub_folder / "set" / "train.parquet").unlink()
+            (hub_folder / "set" / name).write_text(json.dumps(rows[0]), encoding="utf-8")
+
+    write("alt")
+    prepared = datasets.DatasetBuilder.download_and_prepare
+
+    def slowly(builder: Any) -> None:
+        write("neu")
+        prepared(builder)
+
+    with monkeypatch.context() as changing:
+        changing.setattr(datasets.DatasetBuilder, "download_and_prepare", slowly)
+        with pytest.raises(UserError, match="set train: its files changed while they were read"):
+            list(read_pairs(source, hub_folder))
+    write("alt")
+    assert list(read_pairs(source, hub_folder)) == [("alt", "x")]
+
+
+@pytest.mark.parametrize(
+    "cell", ["None", "NA", "N/A", "null", "nan", "NULL", "-inf", "<NA>", "#N/A", "5", "2031-05-17"]
+)
+def test_a_cell_of_csv_is_the_text_that_it_has(hub_folder: Path, cell: str) -> None:
+    assert records(hub_folder, f"de,en\n{cell},x\ny,{cell}\n", "train.csv") == [(cell, "x"), ("y", cell)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ('de,en\n"a, b","c"\n', [("a, b", "c")]),
+        ('de,en\n"a\nb",c\nd,e\n', [("a\nb", "c"), ("d", "e")]),
+        ('de,en\n"say ""yes""",c\n', [('say "yes"', "c")]),
+        ("\ufeffde,en\na,b\n", [("a", "b")]),
+        ("de,en\r\na,b\r\n", [("a", "b")]),
+        ("n,de,en,more\n1,a,b\n2,c,d,e\n", [("a", "b"), ("c", "d")]),
+        ("de,en\na\n\nb,c\n", [("a", ""), ("", ""), ("b", "c")]),
+    ],
+    ids=["comma", "line break", "quote", "byte order mark", "Windows", "short row", "missing and blank"],
+)
+def test_csv_is_read_as_its_standard_says(hub_folder: Path, text: str, pairs: list[Pair]) -> None:
+    assert records(hub_folder, text, "train.csv") == pairs
+
+
+@given(pairs=st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), min_size=1, max_size=4))
+def test_csv_reads_back_what_python_writes(tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]) -> None:
+    import csv
+
+    folder = tmp_path_factory.mktemp("csv")
+    (folder / "set").mkdir()
+    with (folder / "set" / "train.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("de", "en"), *pairs])
+    with pytest.MonkeyPatch.context() as patch:
+        import datasets
+
+        patch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
+        source = HubSource(kind="hub", id="set", split="train", source="de", target="en")
+        assert list(read_pairs(source, folder)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("de,en\na,b\nc,d,e\n", "train.csv, line 3: has 3 cells, but there are 2 columns"),
+        ("de,en\na,b,c\nd,e,f\n", "train.csv, line 2: has 3 cells"),
+        ('de,en\n"a\nb",c\nd,e,f\n', "train.csv, line 4: has 3 cells"),
+        ("de,de,en\na,b,c\n", "train.csv, line 1: two columns are called 'de'"),
+        ('de,en\n"a" b,c\n', "train.csv, line 2: not CSV"),
+        ('de,en\na,"b\n', "train.csv, line 2: not CSV"),
+    ],
+    ids=[
+        "extra cell",
+        "extra cells everywhere",
+        "after a line break",
+        "two columns",
+        "text after a quote",
+        "open quote",
+    ],
+)
+def test_csv_whose_columns_are_unclear_is_refused(hub_folder: Path, text: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        records(hub_folder, text, "train.csv")
+    assert words in str(caught.value)
+
+
+def test_a_tsv_file_of_a_data_set_has_tabs(hub_folder: Path) -> None:
+    assert records(hub_folder, "de\ten\nNA\ta, b\n", "train.tsv") == [("NA", "a, b")]
+
+
+def test_options_of_a_card_are_followed_or_refused(hub_folder: Path) -> None:
+    card = "---\nconfigs:\n- config_name: default\n  data_files: train.csv\n  {}\n---\n"
+    (hub_folder / "set" / "README.md").write_text(card.format('sep: ";"'), encoding="utf-8")
+    assert records(hub_folder, "de;en\nNA;a, b\n", "train.csv") == [("NA", "a, b")]
+    (hub_folder / "set" / "README.md").write_text(card.format("skiprows: 1"), encoding="utf-8")
+    with pytest.raises(UserError, match="its card sets skiprows for CSV files"):
+        records(hub_folder, "x\nde,en\na,b\n", "train.csv")
 
 
 def test_an_empty_data_set_folder_gives_a_one_sentence_error(hub_folder: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, sample, train
-from translate.errors import UserError
+from translate.errors import Terminated, UserError
 from translate.text.placeholders import symbol
 
 WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "brennt", "nicht", "schnell"]
@@ -166,13 +166,29 @@ def test_no_text_is_an_error(sentences: list[str]) -> None:
         train(sentences, TokenizerConfig(vocab_size=300))
 
 
-def test_an_error_of_the_source_is_not_hidden_by_training() -> None:
-    def broken() -> Iterator[str]:
-        yield "der Hund"
-        raise UserError("corpus.de, line 2: not UTF-8 text")
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyboardInterrupt(),
+        Terminated(),
+        UserError("corpus.de, line 2: not UTF-8 text"),
+        OSError(5, "Input/output error", "corpus.de"),
+        RuntimeError("SentencePiece <= 42"),
+        MemoryError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("n_before", [0, 1, 300])
+def test_an_exception_of_the_sentences_is_that_of_training(error: BaseException, n_before: int) -> None:
+    """SentencePiece makes a RuntimeError of its name: Ctrl-C would be a mistake of the user."""
 
-    with pytest.raises(UserError, match="corpus.de, line 2"):
+    def broken() -> Iterator[str]:
+        yield from ["der Hund"] * n_before
+        raise error
+
+    with pytest.raises(type(error)) as caught:
         train(broken(), TokenizerConfig(vocab_size=300))
+    assert caught.value is error
 
 
 def test_without_byte_fallback_a_new_character_is_unknown() -> None:
@@ -228,6 +244,16 @@ def test_the_number_of_placeholders_is_the_configured_one() -> None:
 @functools.cache
 def with_placeholders() -> Tokenizer:
     return train([*SENTENCES, "a ⟦1⟧b⟦3⟧"], TokenizerConfig(vocab_size=307, placeholders=3))
+
+
+def test_a_word_with_letters_that_are_bytes_or_were_joined_with_no_other_is_unknown() -> None:
+    tokenizer = train([*SENTENCES, "ř", "ř ż"], TokenizerConfig(vocab_size=320))
+    known = ["der", "Häuser", "läuft", "x", "ZZ"]
+    assert [word for word in [*known, "Dvořák", "dvořák", "漢", "\u0416"] if not tokenizer.knows(word)] == [
+        "Dvořák", "dvořák", "漢", "\u0416"
+    ]  # fmt: skip
+    assert tokenizer.knows("ř")
+    assert not tokenizer.knows("Bř")
 
 
 @given(text=st.text())

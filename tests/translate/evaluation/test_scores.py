@@ -5,12 +5,15 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
 from translate.errors import UserError
+from translate.evaluation import comparison, other_metrics
 from translate.evaluation.scores import (
     Test,
     check_hypotheses,
@@ -35,6 +38,39 @@ def test_the_numbers_are_those_of_sacrebleu() -> None:
     assert scores.chrf.value == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES], word_order=2).score
     assert scores.ter.value == sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES]).score
     assert scores.bleu.value == corpus_bleu(HYPOTHESES, REFERENCES)
+
+
+SHORT = ["Ja.", "Nein.", "Guten Tag."]
+
+
+@pytest.mark.parametrize("confidence", [False, True])
+@pytest.mark.parametrize("lines", [["Ja."], SHORT, ["", "Ja."]], ids=["one line", "short lines", "an empty line"])
+def test_a_bleu_of_zero_for_short_lines_says_why(lines: list[str], confidence: bool) -> None:
+    scores = score(lines, lines, confidence=confidence)
+    assert scores.bleu.value == 0
+    assert scores.chrf.value == pytest.approx(100)
+    assert "BLEU is 0 because no translation has 4 words in a row" in scores.bleu.notes[0]
+    assert scores.as_dict()["bleu"]["notes"] == list(scores.bleu.notes)
+    assert not any("BLEU" in note for other in (scores.chrf, scores.ter) for note in other.notes)
+
+
+def test_a_bleu_that_is_smoothed_alone_says_so() -> None:
+    scores = score(["eins zwei drei vier fünf"], ["eins zwei drei x vier fünf"])
+    assert scores.bleu.value > 0
+    assert "smoothing alone" in scores.bleu.notes[0]
+    assert score(HYPOTHESES, REFERENCES).bleu.notes == ()
+    assert "notes" not in score(HYPOTHESES, REFERENCES).as_dict()["bleu"]
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "ar"])
+def test_the_interval_of_one_line_says_why_it_is_zero(test: Test) -> None:
+    one = [["The old dog sleeps in the house."], ["The dog sleeps in the old house."]]
+    for scores in paired_scores(one, one[0], test, confidence=True):
+        for metric in scores.by_name().values():
+            assert metric.interval == 0
+            assert any("a single line" in note for note in metric.notes)
+    (scores, _) = paired_scores([HYPOTHESES, REFERENCES], REFERENCES, test, confidence=True)
+    assert not any(metric.notes for metric in scores.by_name().values())
 
 
 def test_a_perfect_translation_has_the_best_scores() -> None:
@@ -256,3 +292,40 @@ def test_the_validation_score_is_the_bleu_of_greedy_translations(parts: ModelFol
     expected = score(greedy, references).bleu.value
     assert 0 < expected < 100
     assert greedy_bleu(parts, list(zip(SOURCES, references, strict=True))) == expected
+
+
+TWO_LISTS: dict[str, Callable[[list[str], list[str]], object]] = {
+    "score": score,
+    "score with intervals": lambda a, b: score(a, b, confidence=True),
+    "corpus_bleu": corpus_bleu,
+    "paired_scores": lambda a, b: paired_scores([b, a], b, "ar"),
+    "paired_test": lambda a, b: paired_test([b, a], b, metrics()[1], "bootstrap"),
+    "check_hypotheses": lambda a, b: check_hypotheses("a system", a, b),
+    "paper_bleu": lambda a, b: other_metrics.paper_bleu(a, b, "en"),
+    "comet": lambda a, b: other_metrics.comet(sys.executable, b, a, b),
+    "comet with sources": lambda a, b: other_metrics.comet(sys.executable, a, b, b),
+    "compare": lambda a, b: comparison.compare("set", ["x", "y"], [b, a], [("", line) for line in b]),
+    "by_length": lambda a, b: comparison.by_length(metrics()[0], [b, a], b, str.split),
+    "by_frequency": lambda a, b: comparison.by_frequency([_words(b), _words(a)], _words(b), Counter()),
+    "by_count": lambda a, b: comparison.by_count([list(map(len, b)), list(map(len, a))], [3, 5]),
+    "ngram_differences": lambda a, b: comparison.ngram_differences([_words(b), _words(a)], _words(b), 3),
+}
+
+
+def _words(lines: list[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
+
+
+@pytest.mark.parametrize("function", TWO_LISTS)
+@pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 3), (0, 3), (1, 3)])
+def test_lists_of_unequal_length_are_refused_with_both_numbers(function: str, n: int, m: int) -> None:
+    """sacreBLEU scores as many lines as the shorter list has."""
+    with pytest.raises(UserError) as caught:
+        TWO_LISTS[function](REFERENCES[:n], REFERENCES[:m])
+    assert {str(n), str(m)} <= set(re.findall(r"\d+", str(caught.value)))
+
+
+@pytest.mark.parametrize("function", [name for name in TWO_LISTS if name not in ("check_hypotheses",)])
+def test_empty_lists_have_no_score(function: str) -> None:
+    with pytest.raises(UserError, match="no lines to score"):
+        TWO_LISTS[function]([], [])

@@ -1,5 +1,6 @@
 """An .argosmodel file holds what Argos Translate reads, which is reimplemented here because that package is large."""
 
+import dataclasses
 import errno
 import json
 import re
@@ -15,7 +16,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.argos_package import export
-from translate.models import ctranslate2_files
+from translate.models import conversion
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -46,6 +47,18 @@ def test_it_unpacks_to_what_argos_translate_loads_and_translates(tokenizer: Toke
     ]
 
 
+@pytest.mark.parametrize("code", ["../../x", "d/e", "d\\e", "/de", "..", "", "de\n", "d e"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_language_that_is_no_code_reaches_no_name_in_the_package(
+    code: str, side: str, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+    parts = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, **{side: code}))
+    with pytest.raises(UserError, match="would be a part of file names in the package"):
+        export(parts, tmp_path / "new.argosmodel", TEXTS)
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+
 def test_the_card_of_the_model_goes_with_it(tokenizer: Tokenizer, tmp_path: Path) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     (parts.folder / "README.md").write_text("# Übersetzer\n", encoding="utf-8")
@@ -74,7 +87,7 @@ def test_mistakes_and_models_that_differ_leave_no_files(
             UserError, match=f"^{re.escape(str(tmp_path))}/c.argosmodel: cannot write the model: No space"
         ):
             export(parts, tmp_path / "c.argosmodel", TEXTS)
-    monkeypatch.setattr(ctranslate2_files, "_NEVER", 1.0)
+    monkeypatch.setattr(conversion, "_NEVER", 1.0)
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "d.argosmodel", TEXTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.argosmodel", "ours"]

@@ -15,8 +15,8 @@ from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
-from translate.inference.engines import open_engine
-from translate.models import ctranslate2_files
+from translate.inference.opening import open_engine
+from translate.models import conversion
 from translate.text.translation import Precision, TranslationOptions
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -114,7 +114,7 @@ def test_a_model_that_differs_is_refused_and_leaves_no_files(
     if int8:
         monkeypatch.setattr(ctranslate2_folder, "TOLERANCE_INT8", 1e-9)
     else:
-        monkeypatch.setattr(ctranslate2_files, "_NEVER", 1.0)
+        monkeypatch.setattr(conversion, "_NEVER", 1.0)
     with pytest.raises(UserError, match="int8" if int8 else "is not the original"):
         export(parts, tmp_path / "theirs", TEXTS, int8=int8)
     assert list(tmp_path.iterdir()) == [tmp_path / "ours"]

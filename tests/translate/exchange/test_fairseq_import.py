@@ -2,6 +2,7 @@
 
 import math
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,33 @@ def test_logits_are_those_of_the_network_written_out(changes: dict[str, Any], tm
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
+NO_WEIGHTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "not finite": lambda tensor: tensor.index_fill(0, torch.tensor([0]), math.nan),
+    "infinite": lambda tensor: tensor.index_fill(0, torch.tensor([1]), -math.inf),
+    "too large": lambda tensor: tensor.double() * 1e300,
+    "complex64": lambda tensor: tensor.to(torch.complex64),
+    "bool": lambda tensor: tensor > 0,
+    "int8": lambda tensor: (tensor * 9).to(torch.int8),
+}
+
+
+@pytest.mark.parametrize("kind", NO_WEIGHTS)
+@pytest.mark.parametrize(
+    "name", ["encoder.embed_tokens.weight", "decoder.layers.1.fc2.bias", "encoder.layers.0.self_attn.q_proj.weight"]
+)
+def test_values_that_are_no_weights_are_named(kind: str, name: str, tmp_path: Path) -> None:
+    fairseq(tmp_path / "theirs")
+    path = next(path for path in (tmp_path / "theirs").iterdir() if path.suffix == ".pt")
+    with torch.serialization.safe_globals([Namespace]):
+        checkpoint = torch.load(path, weights_only=True)
+    checkpoint["model"][name] = NO_WEIGHTS[kind](checkpoint["model"][name])
+    torch.save(checkpoint, path)
+    words = "values that are not finite" if kind in ("not finite", "infinite", "too large") else f"type {kind}"
+    with pytest.raises(UserError, match=f"its tensor {name} .*{words}"):
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
 def test_equal_matrices_are_tied(tmp_path: Path) -> None:
     for name, changes, tying in (
         ("a", {}, "all"),
@@ -220,6 +248,7 @@ def test_a_language_may_get_another_code(changes: dict[str, Any], tmp_path: Path
         ({"source_lang": "fr"}, "dict.fr.txt: cannot be read"),
         ({"source_lang": "d/e"}, "does not name its languages"),
         ({"encoder_embed_dim": "14", "decoder_embed_dim": "14"}, "encoder_embed_dim = '14'"),
+        ({"encoder_embed_dim": 2**31, "decoder_embed_dim": 2**31}, "encoder_embed_dim = 2147483648 with embeddings of"),
         ({"max_source_positions": 10**10, "max_target_positions": 10**10}, "max_source_positions = 10000000000"),
     ],
     ids=str,
@@ -253,6 +282,23 @@ def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | No
         (tmp_path / "theirs" / name).write_bytes(data)
     with pytest.raises(UserError, match=named):
         import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+
+
+SIZES = ["embed_dim", "attention_heads", "ffn_embed_dim", "layers"]
+OTHERS = ["max_source_positions", "max_target_positions"]
+WRONG = [-1, 1.5, "14", [14], {"a": 14}, 10**7, 10**30, 1 << 20_000, math.inf, torch.ones(3)]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=range(len(WRONG)))
+@pytest.mark.parametrize("name", SIZES + OTHERS)
+def test_impossible_sizes_give_a_short_sentence(name: str, value: object, tmp_path: Path) -> None:
+    """And take no memory: they are compared with the weights before anything is made of them."""
+    changes = {f"{side}_{name}": value for side in ("encoder", "decoder")} if name in SIZES else {name: value}
+    fairseq(tmp_path / "theirs", **changes)
+    with pytest.raises(UserError) as caught:
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+    assert len(str(caught.value)) < 400
+    assert not (tmp_path / "ours").exists()
 
 
 def test_only_tensors_and_settings_are_unpickled(tmp_path: Path) -> None:

@@ -291,6 +291,42 @@ def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | No
         import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
 
 
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    "place", ["model.encoder.hidden_size", "data.special_symbols.unk_token", "testing.beam_size", "x"]
+)
+def test_aliases_that_stand_for_many_values_give_a_short_sentence(place: str, tmp_path: Path) -> None:
+    """Eleven lines that stand for 10^10 values; comparing or showing them would take the memory or never end."""
+    joey(tmp_path / "theirs", CONFIG)
+    text = yaml.safe_dump(changed((place, "ALIAS"), ("model.decoder.hidden_size", "ALIAS")))
+    (tmp_path / "theirs" / "config.yaml").write_text(LAUGHS + text.replace("ALIAS", "*a11"), encoding="utf-8")
+    with pytest.raises(UserError, match="its aliases stand for more than 10,000 values") as caught:
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    assert len(str(caught.value)) < 300
+
+
+def test_aliases_that_share_a_section_are_followed(tmp_path: Path) -> None:
+    joey(tmp_path / "theirs", CONFIG)
+    path = tmp_path / "theirs" / "config.yaml"
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["data"]["trg"]["tokenizer_cfg"] = settings["data"]["src"]["tokenizer_cfg"]
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert "&id" in path.read_text(encoding="utf-8")
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+
+
+@pytest.mark.parametrize("value", [[7] * 9_000, list(range(9_000)), {str(i): i for i in range(4_000)}], ids=len)
+@pytest.mark.parametrize("place", ["model.encoder.type", "testing.beam_size", "data.special_symbols.bos_token"])
+def test_large_settings_are_shortened_in_messages(place: str, value: object, tmp_path: Path) -> None:
+    joey(tmp_path / "theirs", CONFIG)
+    (tmp_path / "theirs" / "config.yaml").write_text(yaml.safe_dump(changed((place, value))), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    assert len(str(caught.value)) < 500
+
+
 def test_a_separate_target_tokenizer_is_detected(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")))
     (tmp_path / "theirs" / "trg.model").write_bytes(b"another")

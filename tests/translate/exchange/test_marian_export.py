@@ -56,6 +56,14 @@ def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: To
     ]
 
 
+@pytest.mark.parametrize("text", ["Das Zeichen </s> hier.", "<pad>", "</s>", "a</s>b<unk>c <s>", "ein <pad> mehr"])
+def test_names_of_special_pieces_in_a_text_are_text(text: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """And no end of the sentence, as the tokenizer of `transformers` takes them for."""
+    export(tiny_parts(BASE, tokenizer, tmp_path / "ours"), tmp_path / "theirs", [text])
+    theirs = transformers.MarianTokenizer.from_pretrained(tmp_path / "theirs")
+    assert theirs(text)["input_ids"] == [*tokenizer.encode(text), BASE.eos]
+
+
 def test_the_permutation_turns_the_papers_positions_into_marians() -> None:
     config = transformers.MarianConfig(
         vocab_size=5, d_model=30, encoder_layers=1, decoder_layers=1, encoder_attention_heads=3,

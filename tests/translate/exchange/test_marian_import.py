@@ -127,6 +127,27 @@ def test_the_nearest_length_penalty_is_chosen(power: float | None, expected: tup
     assert (decoding.length_penalty, decoding.alpha) == expected
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["named in generation_config.json", "not named there"])
+@pytest.mark.parametrize("has_generation", [True, False], ids=["with generation_config.json", "without"])
+def test_the_search_is_that_of_transformers(has_generation: bool, named: bool, tmp_path: Path) -> None:
+    """Which ignores the settings in config.json once there is a generation_config.json."""
+    folder = marian(tmp_path / "theirs")
+    search = {"num_beams": 5, "length_penalty": 0.7} if named or not has_generation else {}
+    for name, values in (("config.json", {"num_beams": 7, "length_penalty": 0.0}), ("generation_config.json", search)):
+        path = folder / name
+        others = json.loads(path.read_text(encoding="utf-8"))
+        others.pop("num_beams", None)
+        path.write_text(json.dumps({**others, **values}), encoding="utf-8")
+    if not has_generation:
+        (folder / "generation_config.json").unlink()
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], print)
+    theirs = transformers.MarianMTModel.from_pretrained(folder).generation_config
+    decoding = ModelFolder.open(tmp_path / "ours").spec.decoding
+    assert decoding.beam_size == (theirs.num_beams or 1)
+    power = {"none": 0.0, "average": 1.0, "gnmt": decoding.alpha}[decoding.length_penalty]
+    assert power == (1.0 if theirs.length_penalty is None else theirs.length_penalty)
+
+
 @pytest.mark.parametrize("change", [{"length_penalty": -0.5}, {"length_penalty": [1]}, {"num_beams": -2}], ids=str)
 def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs")

@@ -11,7 +11,7 @@ from transformer.config import ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
-from translate.inference.engines import TorchEngine, TorchPrecision
+from translate.inference.torch_engine import TorchEngine, TorchPrecision
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 

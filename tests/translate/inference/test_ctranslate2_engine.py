@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,9 @@ from translate.commands.main import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.engines import CTranslate2Engine, Engine, _power, open_engine
+from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import TranslationOptions
@@ -186,7 +189,7 @@ def test_a_damaged_folder_gives_a_one_sentence_error(
 def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
-    monkeypatch.setattr("translate.inference.engines.package", lambda: package)
+    monkeypatch.setattr("translate.inference.ctranslate2_engine.package", lambda: package)
     for device in (None, "cpu", "cuda:1"):
         engine = open_engine(folder, TranslationOptions(device=device))
         pickle.loads(pickle.dumps(engine))
@@ -202,4 +205,30 @@ def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:
     spec = json.loads((tmp_path / "translation.json").read_text(encoding="utf-8"))
     (tmp_path / "translation.json").write_text(json.dumps(spec | {"tokenizer_sha256": "7"}), encoding="utf-8")
     with pytest.raises(UserError, match="do not belong together"):
+        CTranslate2Engine.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pieces: pieces[:-1],
+        lambda pieces: pieces[:5],
+        lambda pieces: [],
+        lambda pieces: [*pieces, "more"],
+        lambda pieces: [*pieces[:-2], *pieces[:-3:-1]],
+        lambda pieces: dict.fromkeys(pieces),
+        lambda pieces: None,
+    ],
+    ids=["one less", "five", "none", "one more", "two swapped", "mapping", "null"],
+)
+def test_a_vocabulary_that_is_not_that_of_the_tokenizer_is_refused(
+    folder: Path, tmp_path: Path, change: Callable[[list[str]], object]
+) -> None:
+    """CTranslate2 loads it, and fails at the first token that it lacks."""
+    for path in folder.iterdir():
+        content = path.read_bytes()
+        if path.name.endswith("_vocabulary.json"):
+            content = json.dumps(change(json.loads(content))).encode()
+        (tmp_path / path.name).write_bytes(content)
+    with pytest.raises(UserError, match="vocabulary is not that of its tokenizer; export it again"):
         CTranslate2Engine.open(tmp_path)

@@ -6,14 +6,17 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
+from math import nan
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 import translate
 from tests.conftest import CORPORA
-from tests.translate.conftest import SENTENCES
+from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.config import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
@@ -21,18 +24,21 @@ from translate.commands import compress
 from translate.commands.compress import Compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine, open_engine, open_scorer
+from translate.inference.opening import open_engine, open_scorer
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
-from translate.models.folder import ModelFolder
+from translate.models.conversion import convert
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.translation import EngineName, Precision, TranslationOptions
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-from translate.inference.engines import CTranslate2Engine  # noqa: E402
+from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
+ROOT = str(Path(translate.__file__).parents[1])
 HEAVY = {"torch", "pydantic", "datasets", "numpy", "tqdm", "pyarrow", "sacrebleu", "fasttext"}
 
 SETUP = """
@@ -46,11 +52,13 @@ sys.exit(code)
 """
 
 
-def command(*arguments: str, blocked: tuple[str, ...] = (), **environment: str) -> tuple[list[str], set[str]]:
+def command(
+    *arguments: str, blocked: tuple[str, ...] = (), cwd: Path | None = None, **environment: str
+) -> tuple[list[str], set[str]]:
     """Run the command in a new process; return the printed lines and the imported packages."""
     done = subprocess.run(
-        [sys.executable, "-c", SETUP, json.dumps(blocked), *arguments],
-        env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])} | environment,
+        [sys.executable, "-P", "-c", SETUP, json.dumps(blocked), *arguments],
+        env=os.environ | {"PYTHONPATH": ROOT} | environment, cwd=cwd,
         capture_output=True, text=True, encoding="utf-8", timeout=100,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -112,12 +120,78 @@ def test_shipped_models_translate_a_thousand_sentences_alike(name: str, beam_siz
 
 
 def test_neither_the_first_nor_a_later_translation_imports_torch(tmp_path: Path) -> None:
-    """The first use converts the model, which needs numpy."""
+    """The first use converts the model, in another process, which finds no modules in the user's folder."""
+    for name in ("numpy", "sentencepiece", "translate"):
+        (tmp_path / f"{name}.py").write_text("raise AssertionError", encoding="utf-8")
     question = "Kannst du mir helfen, diesen Satz zu übersetzen?"
-    for allowed in ({"numpy"}, set()):
-        lines, modules = command("--model", "de-en", question, XDG_CACHE_HOME=str(tmp_path))
+    for _ in range(2):
+        lines, modules = command("--model", "de-en", question, cwd=tmp_path, XDG_CACHE_HOME="cache")
         assert lines == ["Can you help me translate this sentence?"]
-        assert not modules & (HEAVY - allowed)
+        assert not modules & HEAVY
+        assert len([*(tmp_path / "cache" / "translate").iterdir()]) == 1
+
+
+def test_a_model_of_an_earlier_version_is_measured_at_its_first_use(parts: ModelFolder, tmp_path: Path) -> None:
+    """That takes the seconds of importing torch, in another process, once."""
+    assert parts.spec.alignment_layer is None
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", SETUP, "[]", "--model", str(parts.folder), "Hallo"],
+            env=os.environ | {"PYTHONPATH": ROOT, "XDG_CACHE_HOME": str(tmp_path)},
+            capture_output=True, text=True, encoding="utf-8", timeout=100,
+        )  # fmt: skip
+        assert (done.returncode, "torch" in json.loads(done.stdout.splitlines()[-1])) == (0, False)
+        said.append("first use" in done.stderr)
+    assert said == [True, False]
+    (entry,) = (tmp_path / "translate").iterdir()
+    expected = tmp_path / "expected"
+    expected.mkdir()
+    with_layer = parts.spec.with_alignment_layer(parts.model)
+    convert(
+        parts.model.config, {name: tensor.numpy() for name, tensor in parts.model.state_dict().items()},
+        parts.tokenizer, with_layer.alignment_layer, expected, MAX_LENGTH,
+    )  # fmt: skip
+    assert (entry / "model.bin").read_bytes() == (expected / "model.bin").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "named", "layer"),
+    [({}, "is missing", None), ({"encoder.0.self_attn.w_o.weight": nan}, "is not finite", 1)],
+)
+def test_a_conversion_that_fails_gives_one_sentence(
+    change: dict[str, float], named: str, layer: int | None, parts: ModelFolder, tmp_path: Path
+) -> None:
+    tensors = load_file(parts.folder / "model.safetensors")
+    changed = {name: tensors[name] * value for name, value in change.items()}
+    if not change:
+        tensors.popitem()
+    for file in parts.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    save_file(tensors | changed, tmp_path / "model.safetensors")
+    replace(parts.spec, alignment_layer=layer).save(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", SETUP, "[]", "--engine", "ctranslate2", "--model", str(tmp_path), "Hallo"],
+        env=os.environ | {"PYTHONPATH": ROOT},
+        capture_output=True, text=True, encoding="utf-8", timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert len(done.stderr.splitlines()) == 1 + (layer is None)  # after the note on the first use
+
+
+def test_an_architecture_that_ctranslate2_lacks_is_not_prepared_for_it(parts: ModelFolder, tmp_path: Path) -> None:
+    for file in parts.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = (tmp_path / "config.json").read_text(encoding="utf-8")
+    (tmp_path / "config.json").write_text(config.replace('"window": null', '"window": 3'), encoding="utf-8")
+    for engine, code, said in (("auto", 0, ""), ("ctranslate2", 2, "CTranslate2 has no model.window")):
+        done = subprocess.run(
+            [sys.executable, "-c", SETUP, "[]", "--engine", engine, "--model", str(tmp_path), "Hallo"],
+            env=os.environ | {"PYTHONPATH": ROOT},
+            capture_output=True, text=True, encoding="utf-8", timeout=100,
+        )  # fmt: skip
+        assert (done.returncode, said in done.stderr, "first use" in done.stderr) == (code, True, False)
 
 
 def test_everything_works_without_ctranslate2() -> None:
@@ -209,6 +283,7 @@ def test_a_device_that_this_machine_lacks_is_refused_in_one_sentence(device: str
 def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: ModelFolder, tmp_path: Path) -> None:
     small = tmp_path / "small"
     compress.run(Compress(model=parts.folder, out=small, dtype="int8"))
+    assert TranslationSpec.load(small) == parts.spec.with_alignment_layer(parts.model)
     engines = [open_engine(parts.folder), open_engine(small), open_engine(small, TranslationOptions(engine="torch"))]
     assert [engine.precision for engine in engines] == ["fp32", "int8", "fp32"]
     assert open_engine(small, TranslationOptions(precision="fp32")).precision == "fp32"
@@ -219,7 +294,7 @@ def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: Model
 def test_scores_are_never_in_bf16(
     engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device: True)
+    monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device: True)
     assert open_scorer(parts.folder, TranslationOptions(engine=engine, precision=precision)).precision == "fp32"
 
 
@@ -253,7 +328,7 @@ def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
 def test_int8_without_ctranslate2_names_the_package() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SETUP, '["ctranslate2"]', "--precision", "int8", "--model", "de-en", "Hallo"],
-        env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": ROOT},
         capture_output=True, text=True, encoding="utf-8", timeout=100,
     )  # fmt: skip
     assert done.returncode == 2

@@ -226,6 +226,25 @@ def test_a_number_that_stays_missing_is_flagged(n_symbols: int) -> None:
     assert (sentence.text.split(), {*sentence.flags} - {"echo"}) == (["iM", "jAHR", "SIND", "ES", "tAGE"], {"missing"})
 
 
+@pytest.mark.parametrize("n_symbols", [0, 16])
+def test_words_that_the_model_does_not_know_are_held_or_flagged(n_symbols: int) -> None:
+    model = Model(lambda text: re.sub("[Ř漢]", "?", swapped(text)))
+    copies = replace(rules(n_symbols), knows=lambda word: "ř" not in word)
+    texts = ["Herr Dvořák kommt heute", "Das Zeichen 漢 ist gut"]
+    for text, one in zip(texts, pipeline.translate(texts, model.search, copies), strict=True):
+        word = "Dvořák" if "Dvořák" in text else "漢"
+        assert (word in one.text) == bool(n_symbols)
+        assert {*one.flags} - {"echo"} == {"numbers" if n_symbols else "missing"}
+
+
+@pytest.mark.parametrize("n_symbols", [0, 16])
+def test_a_time_of_day_in_the_wrong_half_is_held_in_the_form_of_the_target_language(n_symbols: int) -> None:
+    model = Model(lambda text: swapped(text).replace("8 uHR", "8 p.m."))
+    (one,) = translated(model, "Der Zug kommt um 8 Uhr an", n_symbols=n_symbols)
+    expected = ("8 am", "numbers") if n_symbols else ("8 p.m.", "missing")
+    assert (expected[0] in one.text, expected[1] in one.flags) == (True, True)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-import translate.inference.engines
 import translate.inference.scoring
+import translate.inference.torch_engine
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine
 from translate.inference.scoring import score
+from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder
 
 
@@ -43,7 +43,7 @@ def test_pairs_come_back_in_order_whatever_the_batch(parts: ModelFolder, monkeyp
     together = list(score(parts, pairs))
     assert [(s.source, s.reference) for s in together] == pairs
     assert all(s.log_prob == pytest.approx(sum(s.token_log_probs)) for s in together)
-    monkeypatch.setattr(translate.inference.engines, "_SCORED_TARGETS", 1)
+    monkeypatch.setattr(translate.inference.torch_engine, "_PAIRED_TOKENS", 1)
     monkeypatch.setattr(translate.inference.scoring, "_WINDOW", 7)
     alone = list(score(parts, pairs))
     assert [s.log_prob for s in alone] == pytest.approx([s.log_prob for s in together], abs=1e-4)

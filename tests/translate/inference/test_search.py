@@ -15,9 +15,10 @@ import sacrebleu
 from tests.programs import case
 from tests.translate.conftest import MAX_LENGTH
 from translate.errors import UserError
-from translate.inference.engines import CTranslate2Engine, TorchEngine
+from translate.inference.ctranslate2_engine import CTranslate2Engine
 from translate.inference.scoring import score
 from translate.inference.search import rerank
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation, TranslationOptions, join

@@ -1,7 +1,9 @@
 """The cache: entries are complete or absent even with concurrent writers, its size is bounded, and it is optional."""
 
 import os
+import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,15 +24,22 @@ def contents(folder: Path | None) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+def store(key: str, files: Mapping[str, bytes] = FILES) -> None:
+    with cache.new_entry() as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        cache.keep(folder, key)
+
+
 def names(root: Path) -> set[str]:
     return {path.name for path in root.iterdir()}
 
 
 def test_a_stored_entry_is_found_until_it_is_removed(root: Path) -> None:
     assert cache.find("k") is None
-    cache.store("k", FILES)
+    store("k")
     assert contents(cache.find("k")) == FILES
-    cache.store("k", {"a": b"new"})
+    store("k", {"a": b"new"})
     assert contents(cache.find("k")) == FILES
     cache.remove("k")
     cache.remove("k")
@@ -39,7 +48,7 @@ def test_a_stored_entry_is_found_until_it_is_removed(root: Path) -> None:
 
 
 def test_concurrent_first_uses_leave_one_whole_entry(root: Path) -> None:
-    threads = [threading.Thread(target=cache.store, args=("k", FILES)) for _ in range(7)]
+    threads = [threading.Thread(target=store, args=("k",)) for _ in range(7)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -52,12 +61,12 @@ def test_concurrent_first_uses_leave_one_whole_entry(root: Path) -> None:
 def test_the_least_recently_used_entries_are_removed_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_BYTES", 250)
     for age, key in enumerate(["new", "old"]):
-        cache.store(key, FILES)
+        store(key)
         os.utime(root / key, (1000 - age, 1000 - age))
     assert cache.find("old") is not None  # which makes it the newest
-    cache.store("third", FILES)
+    store("third")
     assert names(root) == {"old", "third"}
-    cache.store("too large", {"a": bytes(251)})
+    store("too large", {"a": bytes(251)})
     assert names(root) == {"old", "third"}
 
 
@@ -65,16 +74,16 @@ def test_leftovers_of_a_killed_process_are_removed_later(root: Path) -> None:
     for name, age in ((".partial-old", 1e9), (".partial-new", 2e10)):
         (root / name).mkdir(parents=True)
         os.utime(root / name, (age, age))
-    cache.store("k", FILES)
+    store("k")
     assert names(root) == {"k", ".partial-new"}
 
 
 def test_a_foreign_file_stays_and_does_not_stop_the_removal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_BYTES", 150)
-    cache.store("old", FILES)
+    store("old")
     os.utime(root / "old", (1000, 1000))
     (root / ".DS_Store").write_text("foreign", encoding="utf-8")
-    cache.store("new", FILES)
+    store("new")
     assert names(root) == {"new", ".DS_Store"}
 
 
@@ -82,14 +91,28 @@ def test_an_unwritable_cache_is_not_an_error(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "file").write_text("in the way")
     for home in (tmp_path / "file", Path("/proc/none"), Path("/dev/full")):
         monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-        cache.store("k", FILES)
+        store("k")
         assert cache.find("k") is None
 
 
-def test_a_full_disk_leaves_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, content: bytes) -> int:
-        raise OSError(28, "No space left on device")
+def test_an_entry_that_is_not_kept_leaves_nothing(root: Path) -> None:
+    def fail() -> None:
+        with cache.new_entry() as folder:
+            assert folder.parent == root
+            (folder / "a").write_bytes(b"x")
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    cache.store("k", FILES)
+    with pytest.raises(OSError, match="No space"):
+        fail()
     assert names(root) == set()
+
+
+def test_without_a_writable_cache_an_entry_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/full")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with cache.new_entry() as folder:
+        assert folder.parent == tmp_path / "temporary"
+        cache.keep(folder, "k")
+        assert folder.is_dir()
+    assert names(tmp_path / "temporary") == set()

@@ -1,5 +1,6 @@
 """A model folder is complete, its parts belong together, and a run directory leads to its model."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -227,3 +228,36 @@ def test_a_file_without_a_header_is_refused(tmp_path: Path, data: bytes) -> None
     (tmp_path / "model.safetensors").write_bytes(data)
     with pytest.raises(UserError, match="damaged, truncated"):
         Weights.read(tmp_path)
+
+
+@pytest.mark.parametrize("max_extra", [10_001, 10**7, 10**18, 10**30])
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2", "auto"])
+def test_a_limit_that_takes_all_memory_is_refused(
+    parts: ModelFolder, tmp_path: Path, engine: str, max_extra: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CTranslate2 makes a table of all positions up to it."""
+    folder = copy(parts, tmp_path / "model")
+    spec = json.loads((folder / "translation.json").read_text(encoding="utf-8"))
+    spec["decoding"]["max_extra"] = max_extra
+    (folder / "translation.json").write_text(json.dumps(spec), encoding="utf-8")
+    assert main(["text", "-m", str(folder), "--engine", engine, "der Hund"]) == 2
+    assert "translation.json: damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "changes", [{"d_model": 2_000_000}, {"n_encoder_layers": 10**9}, {"max_length": 10**10}], ids=str
+)
+@pytest.mark.parametrize("arguments", [["text"], ["text", "--engine", "torch"], ["text", "--engine", "ctranslate2"]])
+def test_a_huge_model_of_a_small_file_is_refused_by_every_engine(
+    parts: ModelFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    changes: dict[str, int],
+) -> None:
+    folder = copy(parts, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["model"] |= changes
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert main([*arguments, "-m", str(folder), "der Hund"]) == 2
+    assert f"{folder / 'config.json'}: " in capsys.readouterr().err

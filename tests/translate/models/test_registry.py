@@ -331,3 +331,20 @@ def test_a_compressed_model_has_the_bytes_of_its_card(parts: ModelFolder) -> Non
 )
 def test_languages_have_english_names(code: str, name: str) -> None:
     assert registry.language_name(code) == name
+
+
+CARD = "# A \x1b]0;title\x07model\n\n\x1b[2J\x9b31mred\tand \u00fc\u65e5\x7f\n"
+
+
+@pytest.mark.parametrize("arguments", [["user/small"], []])
+def test_a_card_cannot_command_the_terminal(
+    parts: ModelFolder, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    folder = model(parts, "user/small")
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
+    assert main(["models", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert not {*out} & {"\x1b", "\x07", "\x9b", "\x7f"}
+    assert r"A \x1b]0;title\x07model" in out
+    assert main(["models", *arguments, "--json"]) == 0
+    assert not {*capsys.readouterr().out} & {"\x1b", "\x07", "\x9b", "\x7f"}

@@ -112,6 +112,18 @@ def test_the_source_language_is_detected(server: Live, translator: Translator) -
     assert (refused.status_code, refused.json()) == (400, {"error": "fr is not supported"})
 
 
+@pytest.mark.parametrize("text", ["Hallo", "Ja", "Nein", "Gift"])
+def test_the_language_of_a_single_word_is_unknown_and_the_word_is_translated(
+    server: Live, translator: Translator, text: str
+) -> None:
+    """They have the confidence of an empty text, which was said to be English."""
+    (found,) = LibreTranslateAPI(server.url).detect(text)
+    assert found["language"] == "unknown"
+    assert 50 <= found["confidence"] < 80
+    answer = server.translate(text, source="auto").json()
+    assert answer == {"translatedText": translator(text), "detectedLanguage": found}
+
+
 def test_alternatives_of_several_lines_share_batches(server: Live) -> None:
     """Line by line, 40 lines took 4.2 s instead of 0.9 s."""
 

@@ -23,6 +23,7 @@ from fastapi.exceptions import RequestValidationError
 
 from tests.translate.conftest import random_model
 from tests.translate.serving.live import Live, book, live, until
+from translate.exchange.ctranslate2_folder import export
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
@@ -31,6 +32,7 @@ from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.settings import Serve
+from translate.serving.threads import Threads
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
@@ -551,18 +553,30 @@ def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
 
 
 @pytest.mark.parametrize("is_gone", [True, False])
-def test_attention_of_a_model_whose_files_are_gone_or_damaged_is_unavailable(
+def test_a_loaded_model_aligns_without_its_files(
     is_gone: bool, parts: ModelFolder, options: Serve, tmp_path: Path
 ) -> None:
-    """CTranslate2 keeps the loaded model, but PyTorch has not loaded it yet."""
-    pytest.importorskip("ctranslate2")
     folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
     with live(replace(options, model=[folder]), tmp_path / "server") as server:
-        with server.state.service.pool.engine(("de", "en")):
-            if is_gone:
-                shutil.rmtree(folder)
-            else:
-                os.truncate(folder / "model.safetensors", 100)
+        body = {"q": "der Hund", "translation": "the dog", "source": "de", "target": "en"}
+        before = server.http.post("/alignment", json=body).json()
+        if is_gone:
+            shutil.rmtree(folder)
+        else:
+            os.truncate(folder / "model.safetensors", 100)
+        assert server.http.post("/alignment", json=body).json() == before
+
+
+def test_alignments_of_an_export_without_a_layer_for_them_are_unavailable(
+    parts: ModelFolder, options: Serve, tmp_path: Path
+) -> None:
+    """As those of earlier versions are."""
+    pytest.importorskip("ctranslate2")
+    export(parts, tmp_path / "model", [GERMAN])
+    parts.spec.save(tmp_path / "model")
+    assert parts.spec.alignment_layer is None
+    with live(replace(options, model=[tmp_path / "model"]), tmp_path / "server") as server:
+        assert server.translate(GERMAN).status_code == 200
         body = {"q": "der Hund", "translation": "the dog", "source": "de", "target": "en"}
         refused = server.http.post("/alignment", json=body)
         assert (refused.status_code, refused.json().keys()) == (503, {"error"})
@@ -686,7 +700,7 @@ def test_an_error_does_not_end_the_cleanup_loop() -> None:
         times.append(1)
         raise OSError("disk full")
 
-    state: Any = SimpleNamespace(options=SimpleNamespace(unload=0.001), tidy=tidy)
+    state: Any = SimpleNamespace(options=SimpleNamespace(unload=0.001), tidy=tidy, threads=Threads())
 
     async def tidied() -> None:
         with contextlib.suppress(asyncio.TimeoutError):

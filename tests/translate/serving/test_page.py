@@ -13,7 +13,8 @@ import pytest
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engines import Found, Sources, TorchEngine
+from translate.inference.engine import Found, Sources
+from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving.access import KeyStore
@@ -257,6 +258,16 @@ def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> N
     expect(page.locator("#output .chosen")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.locator("#alternatives li")).to_have_count(3)
+
+
+def test_a_word_in_an_unknown_language_is_translated_and_the_chosen_languages_stay(page: Page) -> None:
+    """The confidence of most single words is that of an empty text, which was said to be English."""
+    page.select_option("#source-language", "auto")
+    page.select_option("#target-language", "en")
+    translated(page, "Hallo")
+    expect(page.locator("#detected")).to_have_text("Language unknown, translated from German")
+    assert languages(page) == ("auto", "en")
+    assert page.get_by_role("button", name=re.compile("Translate into")).count() == 0
 
 
 def test_the_empty_page_offers_examples_and_no_other_direction(page: Page) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engines import Engine
+from translate.inference.engine import Engine
 from translate.serving.scheduler import CancelledError, FairQueue, Scheduler, Ticket
 
 CONFIG = SearchConfig(beam_size=1)

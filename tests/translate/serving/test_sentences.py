@@ -1,22 +1,14 @@
 """Additional options: the sentences of a translation, and the source words of each word."""
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.inference.engines import Engine, TorchEngine, open_engine
-from translate.models import registry
-from translate.models.folder import ModelFolder
-from translate.serving import alignment
-from translate.serving.alignment import Aligner
 from translate.serving.settings import Serve
 
 GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
@@ -68,42 +60,6 @@ def test_each_translated_word_has_weights_over_the_source_words(server: Live) ->
     assert all(0 < sum(row) <= 1.001 for row in found["weights"])
 
 
-def test_attention_between_words_is_the_mean_of_the_sums_over_their_pieces(parts: ModelFolder) -> None:
-    source, target = "der Hund singt im Haus.", "the dog, sings"
-    aligner, encode = Aligner(TorchEngine(parts)), parts.tokenizer.encode
-    (weights,) = aligner.attention([encode(source)], [encode(target)])
-    found = aligner.words(source, target, weights)
-    assert (found.source, found.target) == (["der", "Hund", "singt", "im", "Haus", "."], ["the", "dog", ",", "sings"])
-    n_der, n_the, n_dog = (len(encode(text)) for text in ("der", "the", "the dog"))
-    assert n_dog > n_the + 1  # a word with several pieces
-    assert found.weights[1][0] == pytest.approx(weights[n_the:n_dog, :n_der].sum(1).mean().item(), abs=1e-6)
-
-
-def test_the_alignment_is_that_of_the_layer_that_aligns() -> None:
-    """CTranslate2's numbers are those of PyTorch, whatever the batch; int8 rounds them."""
-    pytest.importorskip("ctranslate2")
-    from transformer.search.alignment import cross_attention
-
-    folder = registry.locate(Path("de-en"), print)
-    engine, reference = open_engine(folder), ModelFolder.open(folder)
-    pairs = [
-        ("Kannst du mir helfen, diesen Satz zu übersetzen?", "Can you help me translate this sentence?"),
-        ("Ein Bäcker lädt euch ein.", "A baker is inviting you."),
-        ("Ja.", "Yes, of course, but only if it does not rain tomorrow."),
-    ]
-    sources, targets = ([engine.tokenizer.encode(pair[side]) for pair in pairs] for side in (0, 1))
-    aligner = Aligner(engine)
-    found = aligner.attention(sources, targets)
-    for weights, source, target in zip(found, sources, targets, strict=True):
-        (alone,) = aligner.attention([source], [target])
-        assert np.abs(weights - alone).max() < 0.02  # a sum in another order may round to another 8-bit integer
-        (expected,) = cross_attention(reference.model, [source], [target], layer=3)
-        assert np.abs(weights - expected.numpy()).max() < 0.05
-        assert weights.shape == expected.shape
-    words = aligner.words(*pairs[1], found[1])
-    assert words.source[np.argmax(words.weights[words.target.index("baker")])] == "Bäcker"
-
-
 def test_blank_text_has_no_words_to_align(server: Live) -> None:
     assert align(server, q=" ", translation="the dog") == {"source": [], "target": ["the", "dog"], "weights": [[], []]}
     assert align(server, q="der", translation=" ") == {"source": ["der"], "target": [], "weights": []}
@@ -124,26 +80,6 @@ def test_alignments_wait_their_turn_like_translations(server: Live) -> None:
     count = "translate_batch_sentences_count"
     counts = [float(text.partition(f"\n{count} ")[2].split()[0]) for text in (before, after)]
     assert counts[1] == counts[0] + 1
-
-
-def test_translations_do_not_wait_while_the_copy_for_alignments_is_loaded(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("ctranslate2")
-    loading, translated, aligning = threading.Event(), threading.Event(), alignment._aligning
-
-    def slow(engine: Engine) -> object:
-        loading.set()
-        assert translated.wait(20)
-        return aligning(engine)
-
-    monkeypatch.setattr(alignment, "_aligning", slow)
-    with live(replace(options, threads=1), tmp_path) as server, ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(align, server, q=GERMAN, translation="the dog")
-        assert loading.wait(20)
-        assert server.translate(GERMAN).status_code == 200
-        translated.set()
-        assert isinstance(answer.result(), dict)
 
 
 def test_alignment_errors_are_named(server: Live) -> None:

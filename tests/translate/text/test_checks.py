@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.corpus.grammar import generate
-from translate.text.checks import capitalisations, echoes, has_words, is_overlong, loops, missing_numbers
+from translate.text.checks import capitalisations, echoes, has_words, is_overlong, loops, missing, missing_numbers
 from translate.text.placeholders import symbol
 from translate.text.translation import Translation
 
@@ -210,3 +210,63 @@ def test_a_copy_has_all_numbers(text: str) -> None:
 def test_a_german_compound_contains_its_number() -> None:
     assert lost("eine hundertjährige Mauer", "a 100-year-old wall", "de") == []
     assert lost("eine tausendjährige Mauer", "a 100-year-old wall", "de") == ["100"]
+
+
+def lacking(output: str, source: str, pair: tuple[str, str] = ("de", "en"), rare: str = "") -> list[str]:
+    """What symbols hold of a source that the output lacks, with a model that cannot read the letters `rare`."""
+    return [held for _, _, held in missing(output, source, *pair, lambda word: not {*word} & {*rare})]
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "rare", "expected"),
+    [
+        ("Das Zeichen 漢 ist schön.", "The sign is beautiful.", "", ["漢"]),
+        ("Das Wort Привет ist russisch.", "The word OSIX is Russian.", "", ["Привет"]),
+        ("α und β sind Winkel.", "There are angles and α.", "", ["β"]),
+        ("漢 und 漢", "漢", "", ["漢"]),
+        ("Herr Dvořák kommt.", "Mr DvoOSIXák comes.", "ř", ["Dvořák"]),
+        ("Die Dvořák-Halle", "The Dvorak hall", "ř", ["Dvořák"]),
+        ("Herr Dvořák kommt.", "Mr Dvořák is coming.", "ř", []),
+        ("DVOŘÁK", "Dvořák", "Řř", []),
+        ("Herr Dvořák kommt.", "Mr Dvorak comes.", "", []),
+        ("Die Männer aßen Äpfel.", "The men ate apples.", "äßÄ", []),
+        ("\u200bDas ist gut\u2026", "That is good", "\u2026", []),
+    ],
+)
+def test_words_in_letters_that_the_model_does_not_know_are_copied(
+    source: str, output: str, rare: str, expected: list[str]
+) -> None:
+    assert lacking(output, source, rare=rare) == expected
+    assert lacking(source, source, rare=rare) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "pair", "expected"),
+    [
+        ("Es kostet 50 €.", "It costs 50.", ("de", "en"), ["50 €"]),
+        ("Es sind 20 °C.", "It is 20.", ("de", "en"), ["20 °C"]),
+        ("$5 or 5%", "5 Dollar oder 5", ("en", "de"), ["5%"]),
+        ("Die Preise in £", "The prices", ("de", "en"), ["£"]),
+        ("Es kostet 50 €.", "It costs 50 euros.", ("de", "en"), []),
+        ("Es sind 20 °C und 5 %.", "It is 20 degrees and 5 per cent.", ("de", "en"), []),
+        ("$5 and £6", "5 Dollar und 6 Pfund", ("en", "de"), []),
+        ("50 €", "50 euro", ("de", "xx"), []),
+    ],
+)
+def test_a_sign_is_there_as_a_sign_or_in_words(
+    source: str, output: str, pair: tuple[str, str], expected: list[str]
+) -> None:
+    assert lacking(output, source, pair) == expected
+
+
+def test_all_times_of_day_are_held_if_one_is_wrong() -> None:
+    assert lacking("Hours: 2-18 pm", "Sprechzeit: 14-18 Uhr") == ["2 pm", "6 pm"]
+    assert lacking("9 Uhr–5 Uhr geöffnet.", "Open 9 am–5 pm.", ("en", "de")) == ["9 Uhr", "17 Uhr"]
+    assert lacking("Hours: 2–6 pm", "Sprechzeit: 14-18 Uhr") == []
+
+
+@given(st.text(max_size=40) | st.text("12 .,:/€%kUhr ampř漢-", max_size=30), st.sampled_from(["de", "en"]))
+def test_what_is_missing_is_in_order_and_within_the_source(text: str, language: str) -> None:
+    spans = [(start, stop) for start, stop, _ in missing("", text, language, language)]
+    ends = [0, *(end for span in spans for end in span), len(text)]
+    assert ends == sorted(ends)

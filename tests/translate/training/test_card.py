@@ -1,5 +1,6 @@
 """The run card reports the files of the run directory, for every run and any texts and names."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -12,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translate.commands.main import main
+from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training import card as module
 from translate.training.card import CURVE, card
 from translate.training.loop import Trainer
+from translate.training.reproduction import Original
+from translate.training.run import Run, environment
 
 
 @pytest.fixture
@@ -200,8 +204,53 @@ def test_a_damaged_run_gets_a_reason_instead_of_a_card_and_keeps_its_scores(run,
     machine = values["starts"][0].pop("machine")
     for damaged in ({**without_data, "starts": [{**values["starts"][0], "machine": machine}]}, values):
         manifest.write_text(json.dumps(damaged), encoding="utf-8")
-        with pytest.raises(UserError, match="of another version, so there is no run card: "):
+        with pytest.raises(UserError, match="manifest.json: damaged: .*, so there is no run card"):
             card(run)
     assert main(["evaluate", str(run)]) == 0
     assert "warning: " in capsys.readouterr().err
     assert (run / "scores.json").exists()
+
+
+WRONG = [None, -3, "\0", [], ["x"], {"x": None}]
+
+
+def places(value, *above):
+    """Yield the keys of each value in nested JSON."""
+    if above:
+        yield above
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(below, *above, key)
+
+
+def test_values_of_wrong_types_in_the_manifest_of_a_run_are_refused_or_harmless(run):
+    path = run / "manifest.json"
+    whole = path.read_text(encoding="utf-8")
+    prepared, now, said = Prepared.open(Path(json.loads(whole)["prepared"])), environment(), []
+    for place in places(json.loads(whole)):
+        for wrong in WRONG:
+            manifest = json.loads(whole)
+            inner = manifest
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = wrong
+            path.write_text(json.dumps(manifest), encoding="utf-8")
+            with contextlib.suppress(UserError):
+                Run(run).check_data(prepared, otherwise="begin another")
+                Run(run).recorded_dtype(), Run(run).recorded_parent()
+                original = Original.open(run)
+                original.corpus_folder(Path("elsewhere")), original.doubts(now)
+                said.append(place)
+    for needed in ("starts", "data", "dtype", "prepared"):
+        assert said.count((needed,)) <= 2, needed
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 99_999, "5", '{"kind": 5, "step": 1}', '{"kind": "valid", "step": "one"}', '{"kind": "final"}', "{}"]
+)
+def test_a_damaged_line_of_the_metrics_is_skipped_as_one_that_was_cut_off(run, line):
+    records, page = Run(run).records(), card(run)
+    with (run / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    assert Run(run).records() == records
+    assert card(run) == page

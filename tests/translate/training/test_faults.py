@@ -124,7 +124,7 @@ def test_metrics_on_a_full_disk_give_a_one_sentence_error_and_a_partial_line_doe
         log(record, **options)
 
     monkeypatch.setattr(type(trainer.run), "log", lambda self, record, **options: fill(record, **options))
-    with pytest.raises(UserError, match=r"metrics.jsonl: cannot write the metrics: File too large; make room"):
+    with pytest.raises(UserError, match=r"metrics.jsonl: cannot write the metrics: File too large; raise the limit"):
         trainer.train()
     monkeypatch.undo()
     assert not trainer.run.metrics.read_bytes().endswith(b"\n")

@@ -14,9 +14,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from transformer.search.alignment import sharpest_layer
 from translate.corpus.batches import Position
 from translate.errors import UserError
 from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoints
 from translate.training.card import card
 from translate.training.reporting import TIMED
@@ -331,6 +333,14 @@ def test_the_settings_of_the_search_may_change_without_another_update(toy):
     decoding = json.loads((toy.folder / "run/model/translation.json").read_text(encoding="utf-8"))["decoding"]
     assert (decoding["beam_size"], decoding["alpha"]) == (7, 1.5)
     assert (toy.folder / "run/model/model.safetensors").read_bytes() == weights
+
+
+def test_the_final_model_names_its_alignment_layer_and_a_checkpoint_does_not(toy):
+    toy.trainer("run").train()
+    final = ModelFolder.open(toy.folder / "run/model")
+    assert final.spec.alignment_layer == sharpest_layer(final.model)
+    for checkpoint in (toy.folder / "run/checkpoints").glob("step-*"):
+        assert TranslationSpec.load(checkpoint).alignment_layer is None
 
 
 def test_a_folder_that_is_not_a_run_is_never_changed(toy):

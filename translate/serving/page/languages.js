@@ -4,6 +4,8 @@ import { recall, remember } from "./memory.js";
 
 const AUTO = "auto";
 
+export const UNKNOWN = "unknown"; // what the server detects where no language is probable enough
+
 /** The chosen languages; `changed` is called when the user chooses others. */
 export class Languages {
   #source = document.querySelector("#source-language");
@@ -48,6 +50,11 @@ export class Languages {
   /** Returns the name of a language of the server. */
   name(code) {
     return this.#names.get(code) ?? code;
+  }
+
+  /** Returns the language that the server translates a text from, which may be in an unknown one. */
+  from(detected, target) {
+    return detected === UNKNOWN ? [...this.#targets].find(([, targets]) => targets.includes(target))?.[0] : detected;
   }
 
   /** Notes the language that the server detected, "" for none. */

@@ -4,7 +4,7 @@ import { Alternatives } from "./alternatives.js";
 import { get, Problem } from "./api.js";
 import { Attention } from "./attention.js";
 import { acceptFiles } from "./files.js";
-import { Languages } from "./languages.js";
+import { Languages, UNKNOWN } from "./languages.js";
 import { recall, remember } from "./memory.js";
 import * as output from "./output.js";
 import { Paragraphs } from "./paragraphs.js";
@@ -60,7 +60,7 @@ function done(answer, { q, source, target }) {
 function show() {
   const { source, target } = pair();
   const { sentences, detected } = paragraphs.all(field.value, { source, target });
-  shown = { source: detected?.language ?? source, target };
+  shown = { source: languages.from(detected?.language ?? source, target), target };
   problem("");
   alternatives.clear();
   output.show(sentences, target);
@@ -138,6 +138,11 @@ function showCount() {
 }
 
 function showDetected(detected) {
+  if (detected?.language === UNKNOWN) {
+    languages.detect(""); // the choice of the user stays
+    $("detected").textContent = `Language unknown, translated from ${languageName(shown.source)}`;
+    return;
+  }
   languages.detect(detected?.language ?? "");
   $("detected").textContent = detected ? `${languageName(detected.language)} detected` : "";
   if (detected && detected.language === languages.target && languages.reversed) {

@@ -6,7 +6,7 @@ const REASONS = {
   symbol: "The model wrote a sign that stands for a link, a tag or the like, and the text has none there.",
   repetition: "The model repeated itself here.",
   length: "The translation was cut off: it became too long for its source.",
-  missing: "A number of the source is missing.",
+  missing: "A number, a name or a sign of the source is missing or wrong.",
   term: "A term of the glossary is missing.",
   echo: "Most words were left untranslated.",
   confidence: "The model is unsure about this sentence.",

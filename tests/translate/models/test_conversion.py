@@ -23,7 +23,7 @@ from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models import registry
-from translate.models.ctranslate2_files import Affine, _sinusoids, files, head_width, projections, read_weights
+from translate.models.conversion import Affine, _sinusoids, convert, head_width, projections, read_weights
 from translate.models.folder import ModelFolder
 from translate.text.translation import EngineName
 
@@ -50,7 +50,8 @@ def test_the_table_of_positions_is_that_of_the_model(positions: Positions) -> No
     np.testing.assert_allclose(_sinusoids(1100, config), sinusoids(1100, 30, positions).numpy(), rtol=0, atol=1e-7)
 
 
-def test_tensors_that_do_not_belong_to_the_config_are_named(tokenizer: Tokenizer) -> None:
+def test_tensors_that_do_not_belong_to_the_config_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, d_model=6, n_heads=2, d_ff=10, n_encoder_layers=1, n_decoder_layers=1
     )
@@ -58,10 +59,21 @@ def test_tensors_that_do_not_belong_to_the_config_are_named(tokenizer: Tokenizer
     name = "decoder.0.feed_forward.w_1.bias"
     for bad in (good | {name: np.ones(7, np.float32)}, {key: good[key] for key in good.keys() - {name}}):
         with pytest.raises(UserError, match=name.replace(".", r"\.")):
-            files(config, bad, tokenizer, 50)
+            convert(config, bad, tokenizer, 0, tmp_path, 50)
     with pytest.raises(UserError, match="'y' is not part of this model"):
-        files(config, good | {"y": np.ones(3, np.float32)}, tokenizer, 50)
-    assert json.loads(files(config, good, tokenizer, 50)["config.json"])["max_positions"] == 50
+        convert(config, good | {"y": np.ones(3, np.float32)}, tokenizer, 0, tmp_path, 50)
+    assert not [*tmp_path.iterdir()]
+    convert(config, good, tokenizer, 0, tmp_path, 50)
+    assert json.loads((tmp_path / "config.json").read_bytes())["max_positions"] == 50
+
+
+def test_the_tensors_of_the_caller_stay_as_they_were(parts: ModelFolder, tmp_path: Path) -> None:
+    """CTranslate2 quantises in place."""
+    pytest.importorskip("ctranslate2")
+    before = {name: tensor.clone() for name, tensor in parts.model.state_dict().items()}
+    tensors = {name: tensor.numpy() for name, tensor in parts.model.state_dict().items()}
+    convert(parts.model.config, tensors, parts.tokenizer, 0, tmp_path, 50, int8=True)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in parts.model.state_dict().items())
 
 
 @pytest.mark.parametrize("storage", get_args(Storage))
@@ -90,8 +102,10 @@ def test_matrices_written_in_int8_give_the_results_of_int8_at_loading(name: str,
     sources = [parts.tokenizer.pieces(ids) for ids in parts.tokenizer.encode_batch([p[name != "de-en"] for p in pairs])]
     found = []
     for int8 in (False, True):
-        contents = files(parts.model.config, arrays, parts.tokenizer, 200, int8=int8)
-        translator = ctranslate2.Translator(str(tmp_path), files=contents, compute_type="int8")
+        folder = tmp_path / str(int8)
+        folder.mkdir()
+        convert(parts.model.config, arrays, parts.tokenizer, 0, folder, 200, int8=int8)
+        translator = ctranslate2.Translator(str(folder), compute_type="int8")
         results = translator.translate_batch(sources, beam_size=3, num_hypotheses=3, return_scores=True)
         found.append([(result.hypotheses, result.scores) for result in results])
     assert found[0] == found[1]

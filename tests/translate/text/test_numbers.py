@@ -1,0 +1,243 @@
+"""Numbers of a source are found in its translation by value, and times of day as times, in linear time."""
+
+import time
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from translate.text import numbers
+from translate.text.numbers import held
+
+AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)
+PAIRS = st.sampled_from([("de", "en"), ("en", "de")])
+
+
+def written(value: Decimal, language: str) -> str:
+    """A number with the separators of a language, as Python and not the code under test writes it."""
+    english = f"{value:,.2f}" if value % 1 else f"{int(value):,}"
+    return english if language == "en" else english.translate(str.maketrans(",.", ".,"))
+
+
+def lost(source: str, output: str, pair: tuple[str, str] = ("de", "en")) -> list[str]:
+    return [number.text for number in numbers.missing(output, source, pair[1], pair[0])]
+
+
+@given(AMOUNTS, AMOUNTS, PAIRS)
+def test_a_number_is_there_if_its_value_is(one: Decimal, other: Decimal, pair: tuple[str, str]) -> None:
+    source = written(one, pair[0])
+    assert lost(f"Das {source} ist.", f"It {written(one, pair[1])} is.", pair) == []
+    assume(one != other)
+    assert lost(f"Das {source} ist.", f"It {written(other, pair[1])} is.", pair) == [source]
+
+
+@given(st.lists(st.integers(2, 10**9).map(Decimal), min_size=1, max_size=7), st.data(), PAIRS)
+def test_each_number_needs_a_counterpart_of_its_own(
+    values: list[Decimal], data: st.DataObject, pair: tuple[str, str]
+) -> None:
+    values = [*values, *values]
+    shuffled = data.draw(st.permutations(values))
+    source = " und ".join(written(value, pair[0]) for value in values)
+    assert lost(source, " and ".join(written(value, pair[1]) for value in shuffled), pair) == []
+    fewer = " and ".join(written(value, pair[1]) for value in shuffled[1:])
+    assert lost(source, fewer, pair) == [written(shuffled[0], pair[0])]
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("Es waren 530.530 Euro.", "There were 530 euros.", ["530.530"]),
+        ("2.000.000 Euro", "2,000 euros", ["2.000.000"]),
+        ("5.000.000 Bücher sind hier.", "5,000,000,000 books are here.", ["5.000.000"]),
+        ("5 Bücher", "5,000 books", ["5"]),
+        ("Es kostet 1.000,50 Euro.", "It costs 1,000,50 euros.", ["1.000,50"]),
+        ("5 Millionen Menschen", "5 billion people", ["5"]),
+        ("5 Millionen Menschen", "5 people", ["5"]),
+        ("20 Leute", "8 people", ["20"]),
+        ("Am 3.10.2024", "In October 2024", ["3.10.2024"]),
+        ("von 1990 bis 1990", "in 1990", ["1990"]),
+    ],
+)
+def test_a_number_of_another_value_is_missing(source: str, output: str, expected: list[str]) -> None:
+    assert lost(source, output) == expected
+
+
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("530.530 Euro", "530,530 euros"),
+        ("1.000,50 Euro", "1,000.50 euros"),
+        ("2 Millionen Menschen", "2 million people"),
+        ("2 Millionen Menschen", "two million people"),
+        ("2,5 Mio. Euro", "€2.5m"),
+        ("20.000 Kronen", "20 thousand crowns"),
+        ("3,5 Milliarden Dollar", "$3.5 billion"),
+        ("7 Milliarden", "7,000,000,000"),
+        ("3 bis 5 Millionen", "3 to 5 million"),
+        ("die 7-Milliarden-Marke", "the seven billion mark"),
+        ("zwei Hunde und 2 Katzen", "two dogs and 2 cats"),
+        ("der 3. Mai", "the third of May"),
+        ("im 19. Jahrhundert", "in the nineteenth century"),
+        ("am 30.11.2024", "on November 30, 2024"),
+        ("am 30.11.24", "on November 30, 2024"),
+        ("am 2024-05-17", "on May 17, 2024"),
+        ("in den 80er Jahren", "in the 1980s"),
+        ("in den 1990ern", "in the '90s"),
+        ("die Saison 1990/91", "the 1990/1991 season"),
+        ("Version 1.2.3", "version 1.2.3"),
+        ("Windows 8.1", "Windows 8.1"),
+        ("Das Gerät erfüllt ISO 13.485.", "The device meets ISO 13.485."),
+        ("Tel. 030 1234567", "phone 030 1234567"),
+        ("die Räume 101, 102 und 103", "rooms 101, 102 and 103"),
+        ("1990-2021", "1990–2021"),
+        ("12,5 %", "12.5 per cent"),
+        ("1 234 567 Menschen", "1,234,567 people"),
+        ("50 Hunde, 50 Katzen", "50 dogs, fifty cats"),
+        ("Ludwig XIV.", "Louis XIV"),
+    ],
+)
+def test_another_form_of_a_number_is_the_same_number(german: str, english: str) -> None:
+    assert lost(german, english) == []
+    assert lost(english, german, ("en", "de")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("Der Zug fährt um 8 Uhr ab.", "The train leaves at 8 p.m."),
+        ("Die Sitzung beginnt um 08:15 Uhr.", "The meeting starts at 08:15 pm."),
+        ("Um 8.15 Uhr", "At 8:15 PM"),
+        ("Sprechzeit: 14-18 Uhr", "Hours: 2-18 pm"),
+        ("Um 15 Uhr", "At 3 a.m."),
+        ("Von 14 bis 18 Uhr", "From 2 am to 6 am"),
+        ("Um 1 Uhr", "At 1 pm"),
+        ("Um acht Uhr", "At 8 p.m."),
+        ("Um acht Uhr", "At eight p.m."),
+        ("Um 0:30 Uhr", "At 12:30 pm"),
+        ("Um 7 Uhr und um 19 Uhr", "At 7 pm and at 7 p.m."),
+        ("08:15", "8:15 pm"),
+    ],
+)
+def test_the_other_half_of_the_day_is_another_time(source: str, output: str) -> None:
+    assert lost(source, output)
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("The meeting is at 5 pm.", "Die Sitzung ist um 5 Uhr."),
+        ("Open 9 am–5 pm.", "9 Uhr–5 Uhr geöffnet."),
+        ("Open 9 am–5 pm.", "9–5 Uhr geöffnet."),
+        ("At 5:30 p.m.", "Um 5.30 Uhr"),
+        ("At 7 am", "Um 19 Uhr"),
+        ("At five p.m.", "Um fünf Uhr"),
+        ("At 12 am", "Um 12 Uhr"),
+        ("Between 2 and 6 pm", "Zwischen 2 und 6 Uhr"),
+    ],
+)
+def test_half_a_day_is_not_lost_in_german(source: str, output: str) -> None:
+    assert lost(source, output, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("Um 8 Uhr", "At 8 a.m."),
+        ("Um 8 Uhr", "At 8 o'clock"),
+        ("Um 8 Uhr", "At eight"),
+        ("Um acht Uhr", "At eight o'clock"),
+        ("Um ein Uhr", "At one am"),
+        ("Um zwölf Uhr", "At noon"),
+        ("Um zwanzig Uhr", "At eight in the evening"),
+        ("Um 8 Uhr abends", "At 8 pm"),
+        ("Heute Abend um 8 Uhr", "At 8 p.m. tonight"),
+        ("Nachmittags um 3 Uhr", "At 3 in the afternoon"),
+        ("Um 2 Uhr nachts", "At 2 a.m. at night"),
+        ("14-18 Uhr", "2–6 pm"),
+        ("14-18 Uhr", "14:00–18:00"),
+        ("9–17 Uhr", "9 am–5 pm"),
+        ("Von 10 bis 18 Uhr", "From 10 am to 6 p.m."),
+        ("Um 8 Uhr 30", "At 8:30 am"),
+        ("Um 18.30 Uhr", "At 6:30 pm"),
+        ("12 Uhr", "noon"),
+        ("0 Uhr", "midnight"),
+        ("0:15 Uhr", "12:15 a.m."),
+        ("24 Uhr", "12 am"),
+        ("12 Uhr", "12 pm"),
+        ("14:35", "2:35 p.m."),
+        ("Um 8 Uhr kommen 20 Leute", "20 people come at 8 am"),
+        ("Um 20 Uhr kommen 8 Leute", "8 people come at 8 pm"),
+        ("Es steht 3:15", "It is 3:15"),
+    ],
+)
+def test_the_same_time_of_day_is_there_in_12_and_24_hours(german: str, english: str) -> None:
+    assert lost(german, english) == []
+    assert lost(english, german, ("en", "de")) == []
+
+
+@given(st.integers(0, 23), st.integers(0, 23), st.integers(0, 59))
+def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: int) -> None:
+    half = f"{other % 12 or 12}:{minutes:02} {'ap'[other >= 12]}m"
+    german, english = f"Es ist {hour}:{minutes:02} Uhr.", f"It is {half}."
+    assert (lost(german, english) == []) == (hour == other)
+    assert (lost(english, german, ("en", "de")) == []) == (hour == other)
+
+
+@pytest.mark.parametrize(
+    ("source", "pair", "expected"),
+    [
+        ("530.530 Euro", ("de", "en"), "530,530"),
+        ("1,234 people", ("en", "de"), "1.234"),
+        ("2.000.000 Euro", ("de", "en"), "2.000.000"),
+        ("1.234,56 €", ("de", "en"), "1.234,56 €"),
+        ("12,5 %", ("de", "en"), "12,5 %"),
+        ("1990-2021", ("de", "en"), "1990-2021"),
+        ("8 Uhr", ("de", "en"), "8 am"),
+        ("18.30 Uhr", ("de", "en"), "6:30 pm"),
+        ("5 p.m.", ("en", "de"), "17 Uhr"),
+        ("12:15 am", ("en", "de"), "0:15 Uhr"),
+        ("8 o'clock", ("en", "de"), "8"),
+    ],
+)
+def test_only_what_would_mean_something_else_is_held_in_another_form(
+    source: str, pair: tuple[str, str], expected: str
+) -> None:
+    number = numbers.find(source, pair[0])[0]
+    start, stop, text = held(number, source, *pair)
+    assert text == expected
+    assert source[start:stop][0] == source[0]
+
+
+def _seconds(work: Callable[[str], object], text: str) -> float:
+    begin = time.process_time()
+    work(text)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Haus 1990-2021-5 ",
+        "7",
+        "12 ",
+        "123.456.",
+        "1,",
+        "1 234 ",
+        "8:15 Uhr ",
+        "8 bis ",
+        "2 Millionen ",
+        "5€",
+        "-",
+        "1-",
+    ],
+)
+def test_the_time_is_linear_in_the_length(unit: str) -> None:
+    """36 kB of the first unit took half a minute."""
+
+    def work(text: str) -> object:
+        return numbers.missing(text[: len(text) // 2], f"{text} 77", "en", "de")
+
+    short, long = (unit * (n // len(unit)) for n in (10_000, 80_000))
+    assert min(_seconds(work, long) for _ in range(2)) < 24 * max(0.005, min(_seconds(work, short) for _ in range(3)))

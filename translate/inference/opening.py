@@ -1,0 +1,63 @@
+"""Which engine translates with a model: PyTorch is imported for `TorchEngine` alone, CTranslate2 for its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from translate.errors import UserError
+from translate.inference.ctranslate2_engine import CTranslate2Engine, package
+from translate.inference.torch_engine import TorchEngine
+from translate.machine import bf16_pays, choose_device
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, Weights
+from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOptions
+
+
+def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> CTranslate2Engine | TorchEngine:
+    """Load a model folder, or a CTranslate2 folder of `translate export`.
+
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Only the options
+    engine, precision, device and threads are read.
+
+    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
+    """
+    name, precision, device, threads = options.engine, options.precision, options.device, options.threads
+    if (folder / CTRANSLATE2_FILE).is_file():
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
+        if engine is None or (precision not in (None, "auto") and precision != engine.precision):
+            raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
+        return engine
+    if name == "ctranslate2" and device not in (None, "cpu"):
+        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
+    if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
+        try:
+            chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
+            return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
+        except UserError:  # PyTorch says better what is wrong with a folder
+            if name == "ctranslate2" or precision == "int8":
+                raise
+    if precision == "int8":
+        package()  # names the package if it is missing
+        raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
+    model = ModelFolder.open(folder, choose_device(device))
+    is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
+    return TorchEngine(model, "bf16" if is_half else "fp32")
+
+
+def open_scorer(folder: Path, options: TranslationOptions) -> CTranslate2Engine | TorchEngine:
+    """Load a model that scores given translations, as `open_engine`.
+
+    Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
+    the precision of the stored weights.
+    """
+    exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
+    return open_engine(folder, replace(options, precision=exact.get(options.precision, options.precision)))
+
+
+def _on_cpu(device: str | None) -> bool:
+    """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
+    if device is not None:
+        return device == "cpu"
+    try:
+        has_gpu = package().get_cuda_device_count() > 0
+    except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
+        return False
+    return not has_gpu or choose_device().type == "cpu"

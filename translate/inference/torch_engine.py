@@ -1,0 +1,171 @@
+"""The search of this project, in PyTorch, as an engine."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from threading import Lock
+from time import perf_counter
+from typing import Literal
+
+from transformer.search.hypothesis import SearchConfig
+from translate.inference.engine import Attention, Batch, Found, Search, Sources, divided, side_by_side
+from translate.models.folder import ModelFolder, not_finite
+
+TorchPrecision = Literal["fp32", "bf16"]
+
+_MAX_WORKERS = 4  # more would wait for each other in Python
+_FEW_TOKENS = 128  # below this, one thread may be faster than all
+_TRIALS = 3  # products per measurement
+_MAX_AGE_S = 1.0  # a measurement is repeated after this time
+_PAIRED_TOKENS = 1024  # of a side, padded, in a batch of given pairs; each has a score for the whole vocabulary
+
+
+class TorchEngine:
+    """The search of this project, in PyTorch.
+
+    Args:
+        model_folder: the open model folder.
+        precision: "fp32", or "bf16" for a copy of the model in bf16; softmax and scores stay in float32.
+    """
+
+    def __init__(self, model_folder: ModelFolder, precision: TorchPrecision = "fp32") -> None:
+        if precision == "bf16" and not model_folder.model.is_packed:
+            model = deepcopy(model_folder.model).bfloat16()
+            model.pack()
+            model_folder = replace(model_folder, model=model)
+        self.model_folder = model_folder
+        self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
+        self.max_positions = model_folder.model.config.max_positions
+        self.mixes_lengths = True
+        self.precision: TorchPrecision = precision
+        self._on_cpu = model_folder.model.device.type == "cpu"
+        self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
+
+    @property
+    def n_workers(self) -> int:
+        """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
+        import torch
+
+        return min(_MAX_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return `search(batch)` for each batch."""
+        import torch
+
+        if not self._on_cpu:
+            return [search(batch) for batch in batches]
+        with _restored_threads() as n_threads:
+            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(batches)))
+            n_tokens = sum(len(ids) for batch in batches for ids in batch)
+            is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
+            n_each = self._faster(n_threads) if is_small else n_threads // n_workers
+            if n_workers > 1:
+                return side_by_side(search, batches, len, n_workers, partial(torch.set_num_threads, n_each))
+            torch.set_num_threads(n_each)
+            return [search(batch) for batch in batches]
+
+    def _faster(self, n_threads: int) -> int:
+        """Return `n_threads` or 1, whichever is faster now; it is measured on products with the output matrix.
+
+        Threads wait for each other in every product. With a core for each thread, a sentence takes two thirds of the
+        time; with one of the cores busy with another process, it took 15 times as long.
+        """
+        if n_threads == 1:
+            return 1
+        measured, available, fastest = self._fastest
+        if available != n_threads or perf_counter() - measured > _MAX_AGE_S:
+            fastest = min((n_threads, 1), key=self._seconds)
+            self._fastest = (perf_counter(), n_threads, fastest)
+        return fastest
+
+    def _seconds(self, n_threads: int) -> float:
+        """Return the seconds for `_TRIALS` matrix products on `n_threads` threads."""
+        import torch
+
+        torch.set_num_threads(n_threads)
+        model = self.model_folder.model
+        with torch.inference_mode():
+            model.logits(model.output_weight[:1])  # starts the threads
+            begin = perf_counter()
+            for _ in range(_TRIALS):
+                model.logits(model.output_weight[:1])
+        return perf_counter() - begin
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
+        from transformer.search.model_step import translate_ids
+
+        return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
+
+    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+        """Return the attention of all layers, weighted by their sharpness; see `Engine.align`."""
+        from transformer.search.alignment import cross_attention
+
+        found: list[Attention] = [[] for _ in sources]
+        for batch in _divided_pairs(sources, targets):
+            weights = cross_attention(
+                self.model_folder.model, *([side[i] for i in batch] for side in (sources, targets))
+            )
+            for i, weights_TS in zip(batch, weights, strict=True):
+                found[i] = weights_TS.tolist()
+        return found
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
+        return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
+
+
+def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
+    """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
+
+    The ids are without eos. UserError if a probability is not finite.
+    """
+    from transformer.search.scoring import score_ids
+
+    log_probs: list[list[float]] = [[] for _ in sources]
+    for batch in _divided_pairs(sources, references):
+        found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
+        for i, values in zip(batch, found, strict=True):
+            if not all(map(math.isfinite, values)):
+                raise not_finite(model_folder.folder)
+            log_probs[i] = values
+    return log_probs
+
+
+def _divided_pairs(sources: Sources, targets: Sources) -> list[list[int]]:
+    """Return batches of the indices of pairs of similar lengths, without those of which both sides are empty."""
+    lengths = [max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
+    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
+    return divided(filled, lengths.__getitem__, _PAIRED_TOKENS)
+
+
+class _Searches:
+    """Number of searches in progress in this process, and its number of torch threads before the first of them."""
+
+    lock = Lock()
+    n_running = 0
+    n_threads = 0
+
+
+@contextmanager
+def _restored_threads() -> Iterator[int]:
+    """Yield the process's number of torch threads; the last search to end restores it.
+
+    `torch.set_num_threads` is partly global: overlapping searches must not restore each other's setting.
+    """
+    import torch
+
+    with _Searches.lock:
+        if not _Searches.n_running:
+            _Searches.n_threads = torch.get_num_threads()
+        _Searches.n_running += 1
+    try:
+        yield _Searches.n_threads
+    finally:
+        with _Searches.lock:
+            _Searches.n_running -= 1
+            if not _Searches.n_running:
+                torch.set_num_threads(_Searches.n_threads)
