@@ -57,8 +57,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two practical sentences; a hundred would take seconds."""
-    lines = ["travel\tWo ist der Zug?\tWhere is the train?\n", "shop\tIch suche Brot.\tI am looking for bread.\n"]
+    """Two practical sentences, not nearly in the phrase book; a hundred would take seconds."""
+    lines = [
+        "travel\tMeine Tante radelt nach Lissabon.\tMy aunt is cycling to Lisbon.\n",
+        "shop\tIch suche Handschuhe aus Leder.\tI am looking for leather gloves.\n",
+    ]
     (tmp_path / "practical.de-en.tsv").write_text("".join(lines), encoding="utf-8")
     monkeypatch.setitem(ship.answers.__globals__, "DATA", tmp_path)
 
@@ -81,7 +84,7 @@ def test_a_run_ships_with_its_card(
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
     assert "| travel | " in card
-    assert "    Ich suche Brot.\n    I am looking for bread.\n" in card
+    assert "    Ich suche Handschuhe aus Leder.\n    I am looking for leather gloves.\n" in card
     assert "| grammar | 70 | Apache-2.0 | this project |" in card
     assert "| word list |" in card
     translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
