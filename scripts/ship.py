@@ -5,10 +5,9 @@
     python scripts/ship.py de-en --to toy --updates 50                                     # the same steps; minutes
     python scripts/ship.py runs/de-en-3 --to translate/models/de-en --weaknesses weaknesses.md    # a run that has ended
 
-The recipe trains in three stages. The second reads text that the other direction translated back, the third
-translations that both directions chose together, so stages of both directions take turns, in runs/DIRECTION-STAGE. Each
-step continues after an interruption. It is skipped if it has ended and neither what it is made of nor its result has
-changed, by their SHA-256.
+The recipe trains in stages. All but the first read text that the other direction translated back, so stages of both
+directions take turns, in runs/DIRECTION-STAGE. Each step continues after an interruption. It is skipped if it has ended
+and neither what it is made of nor its result has changed, by their SHA-256.
 
 The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The weight of reranking and the
 limits of the flag `confidence` are chosen as `bench.py confidence --tune` does, on the validation set and the test sets
@@ -108,14 +107,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def stages(direction: str) -> list[str]:
-    """Return the experiments that make a model, in order: those of the other direction make synthetic text for them."""
-    return [*(f"{each}-{stage}" for stage in (1, 2) for each in DIRECTIONS), f"{direction}-3"]
+    """Return the experiments that make a model, each after those whose models it starts from or reads text of."""
+    order: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        langpair, _, number = name.rpartition("-")
+        before = [f"{langpair}-{int(number) - 1}"] if number != "1" else []
+        sources = load(RECIPE / f"{name}.toml").data.mono_sources
+        before += [Path(model).name for source in sources for model in (source.model, source.rerank) if model]
+        for needed in dict.fromkeys(before):
+            if needed not in order:
+                add(needed)
+        order[name] = None
+
+    add(max(path.stem for path in RECIPE.glob(f"{direction}-[1-9].toml")))
+    return [*order]
 
 
 def opposite(direction: str) -> Path:
     """Return the run of the last stage of the other direction that has a model."""
     other = "-".join(reversed(direction.split("-")))
-    return next(run for stage in "321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
+    return next(run for stage in "987654321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
 
 
 def trained(direction: str, updates: int | None) -> Path:
@@ -324,15 +336,18 @@ def licences() -> dict[str, dict[str, str]]:
     found = {"grammar": {"title": "grammar", "licence": "Apache-2.0", "origin": "this project"}}
     for group in read_library(LIBRARY).values():
         for name, corpus in group.items():
-            for language in ("de", "en"):
+            paths = corpus.get("paths", {})
+            for language, other in (("de", "en"), ("en", "de")):
                 key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                if paths:  # of which two corpora may share one
+                    key = f"{paths[language]} + {paths[other]}"
                 found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
     return found
 
 
 def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
-    if (found := licences().get(corpus.split()[0])) is None:
+    if (found := licences().get(corpus) or licences().get(corpus.split()[0])) is None:
         raise UserError(f"{corpus}: has no entry in {LIBRARY}; a model ships with all its licences")
     return found
 

@@ -36,6 +36,7 @@ from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary,
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
+from translate.text.formality import TAGS
 
 FORMAT = 1
 
@@ -161,10 +162,13 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     del settings["data"]["root"]
     data = settings["data"]
     # Keys of later versions must not change fingerprints of old corpora.
-    for key in ("names", "spelling"):
+    for key in ("title", "capitals", "symbols", "names", "spelling", "typos", "values", "formality"):
         if not settings["augmentation"][key]:
             del settings["augmentation"][key]
-    sources = [*data["train"], data["valid"], *data["test"].values()]
+    settings["augmentation"]["markup"] = 0.0  # a key of old corpora
+    sources = [*data["train"], data["valid"], *data["test"].values(), *data["held_out"]]
+    if not data["held_out"]:
+        del data["held_out"]
     if data["replay"]:
         del data["replay"]["share"]  # used in training alone
         sources += data["replay"]["sources"]
@@ -192,7 +196,7 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for source in data.sources:
         inputs |= identity(source, root, data.langpair)
-    if (config.augmentation.markup or config.augmentation.names) and data.langpair in LANGPAIRS:
+    if (config.augmentation.symbols or config.augmentation.names) and data.langpair in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
     return inputs
 
@@ -422,17 +426,29 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
     """
     _check_test_names(config)
     n_symbols = _n_symbols(config, tokenizer)
-    if config.augmentation.markup and n_symbols < 2:
+    augmentation = config.augmentation
+    if augmentation.symbols and n_symbols < 2:
         raise UserError(
-            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
-            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
+            f"augmentation.symbols = {augmentation.symbols} needs a tokenizer with two placeholders or more, and "
+            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.symbols to 0"
+        )
+    if augmentation.values and config.data.langpair not in LANGPAIRS:
+        raise UserError(
+            f"augmentation.values = {augmentation.values} is for German and English, not {config.data.langpair}; "
+            "set it to 0"
+        )
+    if augmentation.formality and config.data.target != "de":
+        raise UserError(
+            f"augmentation.formality = {augmentation.formality} is for German targets, not {config.data.target}; "
+            "set it to 0"
         )
     for tag in _tags(config):
         # A new tokenizer is trained with the tags.
         if tokenizer is not None and tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
+            remedy = 'tag = false in the sources of kind "mono"' if tag == TAG else "augmentation.formality to 0"
             raise UserError(
-                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
-                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
+                f"sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set {remedy}, or start "
+                "from a model whose tokenizer has the tag"
             )
     data = config.data
     for source in data.sources:
@@ -524,7 +540,9 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    pairs = [*itertools.chain.from_iterable(held_out.values())] if config.cleaning.test_overlap else []
+    more = (read_pairs(source, Path(config.data.root), config.data.langpair) for source in config.data.held_out)
+    known_pairs = itertools.chain(*held_out.values(), *more)
+    pairs = [*known_pairs] if config.cleaning.test_overlap else []
     words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
     # A variant may be what a model reads of a test pair, with symbols for its placeholders.
     known, encoded = HeldOut(pairs), HeldOut(with_symbols(pair, n_symbols) for pair in pairs)
@@ -532,7 +550,8 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     def is_held_out(pair: Pair) -> bool:
         return known.overlaps(pair) or encoded.overlaps(pair)
 
-    augmenter = Augmenter(config.augmentation, n_symbols, words, config.data.source, is_held_out)
+    data = config.data
+    augmenter = Augmenter(config.augmentation, n_symbols, words, data.source, data.target, is_held_out)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
     n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])
@@ -575,9 +594,10 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
 
 
 def _tags(config: ExperimentConfig) -> list[str]:
-    """Return the tokens that mark synthetic sources."""
+    """Return the tokens that begin sources: of synthetic ones, and of those with a form of address."""
     sources = config.data.training_sources
-    return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
+    synthetic = any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources)
+    return [TAG] * synthetic + [*TAGS.values()] * bool(config.augmentation.formality)
 
 
 def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:

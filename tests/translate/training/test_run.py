@@ -157,7 +157,7 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
     with pytest.raises(UserError, match="begin with <BT>, which the tokenizer splits into"):
         start("other", toy.folder / "run", data={"train": [pairs, mono]})
     with pytest.raises(UserError, match="needs a tokenizer with two placeholders or more"):
-        start("other", data={"train": [pairs, mono]}, augmentation={"markup": 0.1})
+        start("other", data={"train": [pairs, mono]}, augmentation={"symbols": 0.1})
     assert made == [False]
 
 
