@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bench_train import HuggingFace, PlainTorch, plain_loop
+from peers import HuggingFace, PlainTorch, plain_loop
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
