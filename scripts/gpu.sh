@@ -12,7 +12,7 @@
 #     UPDATES    of the comparison in check (default: 50), and of a row in table3 (default: 3000)
 #     CONFIG     experiment in place of the recipe's
 #     SETTINGS   more arguments of `translate train`, such as "--set model.d_model=32"
-#     BENCH      arguments of bench_train.py in check (default: --preset paper-base)
+#     BENCH      arguments of bench.py train in check (default: --preset paper-base)
 
 set -euo pipefail
 
@@ -71,7 +71,7 @@ check() {
     record tests=$status \
         loss_cpu="$(metric "$OUT/check-cpu" nll train | listed)" \
         loss_here="$(metric "$OUT/check-here" nll train | listed)" \
-        training="$("$PYTHON" scripts/bench_train.py "${bench[@]}" | tail -n 1)"
+        training="$("$PYTHON" scripts/bench.py train "${bench[@]}" | tail -n 1)"
 }
 
 # Train for as many updates as fit into the time, so that the learning rate falls to zero at the end of it.

@@ -10,7 +10,7 @@ directions take turns, in runs/DIRECTION-STAGE. Each step continues after an int
 and neither what it is made of nor its result has changed, by their SHA-256.
 
 The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The weight of reranking and the
-limits of the flag `confidence` are chosen as bench_confidence.py --tune does, on the validation set and the test sets
+limits of the flag `confidence` are chosen as `bench.py confidence --tune` does, on the validation set and the test sets
 with "dev" in their name, with the last model of the other direction or that of --rerank. The card names every corpus of
 the run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
 error. A person writes the weaknesses of the model.
@@ -26,9 +26,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bench_confidence import tuned
-from bench_practical import answers, by_topic, chrf, sentences
-from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
+from cases.confidence import tuned
+from cases.practical import answers, by_topic, chrf, sentences
+from records import (
+    Record,
+    card_before,
+    history,
+    lineage,
+    machine_name,
+    score_cells,
+    signatures,
+    state_of,
+    table,
+)
 
 from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train
@@ -56,8 +66,8 @@ TOY_LINES = 20  # of each corpus in one language
 LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
-    "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
-    "whether these extend to a model that was trained on them is not settled in law. "
+    "The code of this project is under Apache-2.0. The weights were trained on text under the licenses of this table; "
+    "whether these reach a model is unsettled. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
 ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
@@ -270,8 +280,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
-        f"Trained by this project, without third-party weights, by `python scripts/ship.py {config.data.langpair} --to "
-        "FOLDER`, in the runs listed under Training. Use it with "
+        "Trained by this project, without third-party weights, by the commands listed under Training. "
+        f"`python scripts/ship.py {config.data.langpair} --to FOLDER` repeats their recipe. Use it with "
         f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
@@ -386,7 +396,8 @@ def practical(small: Path) -> str:
     found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
-        f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
+        f"{len(found)} sentences written for this project, without those that are nearly in its phrase book, "
+        f"translated with the settings of `translate text`. {BLOCK}"
     )
     said = "\n\n".join(block(one.source, one.reference, one.translation) for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"

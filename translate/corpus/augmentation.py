@@ -37,10 +37,10 @@ from types import MappingProxyType
 from translate.config.schema import AugmentationConfig
 from translate.corpus import localized
 from translate.corpus.cleaning import n_words
-from translate.corpus.sources import Pair, untagged
+from translate.corpus.sources import Pair, untagged, with_symbols
 from translate.text import languages
 from translate.text.formality import TAGS, form_of_address
-from translate.text.placeholders import SYMBOL, protect, symbol
+from translate.text.placeholders import SYMBOL, symbol
 
 TYPICAL_WORDS = 12
 
@@ -189,25 +189,6 @@ class Augmenter:
         source, target = (_text(sides) for sides in zip(*run, strict=True))
         run.clear()
         return (source, target) if is_joined else None
-
-
-def with_symbols(pair: Pair, n_symbols: int) -> Pair:
-    """Return the pair with symbols for the text to keep unchanged, or the pair itself if the sides differ in it.
-
-    Symbols are numbered in the order of the source; repeated text is matched in order. The tag of a synthetic source
-    stays. Training and validation both encode the result.
-    """
-    if not n_symbols:
-        return pair
-    tag, natural = untagged(pair)
-    source, target = (protect(side) for side in natural)
-    if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
-        return pair
-    numbers: dict[str, list[int]] = {}
-    for number, original in enumerate(source.originals):
-        numbers.setdefault(original, []).append(number)
-    renamed = [numbers[original].pop(0) for original in target.originals]
-    return tag + source.text, SYMBOL.sub(lambda match: symbol(renamed[int(match[1]) - 1]), target.text)
 
 
 def _other_case(pair: Pair, choice: float) -> Pair | None:

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config.schema import AugmentationConfig
-from translate.corpus.augmentation import Augmenter, with_symbols
-from translate.corpus.sources import Pair
+from translate.corpus.augmentation import Augmenter
+from translate.corpus.sources import Pair, with_symbols
 from translate.text.placeholders import SYMBOL, protect, restore
 
 SIDES = st.text(alphabet="aB 1.!?{}%s<b>/⟦2⟧ß", max_size=25)
