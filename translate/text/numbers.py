@@ -50,6 +50,8 @@ _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are h
 _SIGN_BEFORE = re.compile(rf"(?:{_SIGNS}[ \u00a0]?|{_MINUS})\Z")
 _SIGN_AFTER = re.compile(rf"(?:[kKmMbB]n?(?![^\W_]))?(?:[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?))?")
 _CURRENCY_BEFORE = re.compile("[\u20ac$\u00a3\u00a5][ \u00a0]?\\Z")
+_COUNTED = re.compile(rf"\s?(?:[^\W\d_]|{_SIGNS})")  # after a number: 1.250 Euro
+_CURRENCY = re.compile("AUD|CAD|CHF|CNY|CZK|DKK|DM|EUR|Euro|GBP|HUF|INR|JPY|NOK|PLN|RUB|SEK|TRY|USD")
 _LONGEST_LABEL = 24  # characters of the words before a number
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
 _PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than almost every sentence
@@ -160,16 +162,17 @@ def _clock(hour: Hour, language: Language) -> str:
 def _is_name(number: Number, text: str) -> bool:
     """Return whether a number with one full stop is a name, such as of a standard or a version, and no quantity.
 
-    The word before it then is a label such as version, has a digit or a capital letter after its first, or is
-    capitalised without beginning the text.
+    The word before it then is a label such as version, has a digit or a capital letter after its first and is no
+    currency, or is capitalised without beginning the text, and nothing is counted.
     """
     if number.text.count(".") != 1 or "," in number.text:
         return False
     words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
-    if not words or number.power:
+    if not words or number.power or _CURRENCY.fullmatch(words[-1]):
         return False
     label = words[-1]
     is_capitalised = len(words) > 1 and label[:1].isupper() and label[-1:].isalpha()
+    is_capitalised = is_capitalised and not _COUNTED.match(text, number.stop)
     is_code = any(letter.isupper() or letter.isdigit() for letter in label[1:]) and label[-1:].isalnum()
     known = any(label.lower().rstrip(".") in language.labels for language in languages.every())
     return known or is_capitalised or is_code

@@ -69,6 +69,8 @@ def test_each_number_needs_a_counterpart_of_its_own(
         ("Der Berg ist 8.848 Meter hoch.", "The mountain is 8.848 metres high.", ["8.848"]),
         ("Die Strecke ist 42,195 km lang.", "The route is 42,195 km long.", ["42,195"]),
         ("Rund 1.000 Leute", "About 1.000 people", ["1.000"]),
+        ("Er zahlt EUR 1.250.", "He pays EUR 1.250.", ["1.250"]),
+        ("Es kostet im Monat 1.250 Euro.", "It costs 1.250 euros a month.", ["1.250"]),
         ("Ich kaufe 20k Aktien.", "I buy 20 shares.", ["20"]),
         ("Der Code ist 0042.", "The code is 42.", ["0042"]),
         ("007 kommt.", "7 is coming.", ["007"]),
