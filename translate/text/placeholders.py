@@ -35,14 +35,19 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
+BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3{_PARTS['signs']}]|--|www\.|\.(?:\w|\.{{6}})")
+_SIGN = re.compile(
+    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|www\.|\.(?:\w|\.{{6}})"
+    r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
+)
 
 _ALONE = re.compile(
-    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
+    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
+    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
 )
-_TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:=[^\]]*)?\])")  # of HTML or BBCode
+_TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
 _LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
