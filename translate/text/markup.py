@@ -310,6 +310,7 @@ _TOKEN = re.compile(
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
+_PHP = re.compile(r"<\?(?:php|=).*\?>", re.DOTALL)
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?php": "?>", "<?=": "?>"}
 # A tag that may go on in the next line, also within a quotation.
 _UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\"[^\"]*|'[^']*)?\Z)"
@@ -353,7 +354,7 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             run = ""
         if tag is None:
             continue
-        is_inline = _INLINE.fullmatch(name)
+        is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0])
         begins = bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):

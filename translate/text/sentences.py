@@ -65,12 +65,13 @@ class Piece:
 
     Attributes:
         translate: whether it is translated or copied.
-        cell: "plain" or "quoted" for text of a cell of a table, in which a quotation mark may have to be written twice.
+        form: how the format writes the text: "plain" or "quoted" in a cell of a table, in which a quotation mark may
+            have to be written twice; "capitals" for a name or sound in subtitles.
     """
 
     text: str
     translate: bool
-    cell: Literal["", "plain", "quoted"] = ""
+    form: Literal["", "plain", "quoted", "capitals"] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
