@@ -20,6 +20,7 @@ from translate.text.sentences import Piece
 
 _MARK = "\ufeff"  # of the byte order
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
+_AMBIGUOUS = re.compile(r'"(?:[^"]|"")*+"?\Z')  # a quoted cell, or one whose quotation does not end
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
 # A quoted cell may hold tabs; a quotation mark without a partner is text.
 _CELL = re.compile(r'(?<![^\t])(?:"(?:[^"]|"")*+"\r?(?![^\t])|[^\t]*)')
@@ -32,7 +33,10 @@ _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _SOUND = r"\[(?=[^\W\d_]{2})[^\[\]\n_=/]{1,80}\](?![(\[])"
 _ASIDE = r"\((?=[^\W\d_]{2})[^()\n]{1,80}\)(?=[\s:<]|\Z)"
 _IN_CAPITALS = r"[A-Z\u00c0-\u00de][A-Z\u00c0-\u00de\u00df.'\u2019-]"
-_NAME = rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?(?=(?:\s?\([^()\n]{{1,80}}\))?:(?!\S))"
+_NAME = (
+    rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
+    r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
+)
 _LABEL = re.compile(
     rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+"
 )
@@ -53,12 +57,15 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
+    is_quoted = False  # whether a cell until now had to be quoted, as spreadsheets do
     for row in _rows(lines):
         cells = [match.span() for match in _CELL.finditer(row.removesuffix("\n"))]
+        quoted = (_QUOTED_CELL.fullmatch(row, *cell) for cell in cells) if '"' in row and not is_quoted else ()
+        is_quoted = is_quoted or any(cell and re.search('""|[\t\n]', cell[1]) for cell in quoted)
         if len(cells) < column:
             yield Piece(row, translate=False)
         else:
-            yield from _cell(row, *cells[column - 1])
+            yield from _cell(row, *cells[column - 1], "unquoted" if is_quoted else "plain")
 
 
 def _rows(lines: Iterable[str]) -> Iterator[str]:
@@ -82,12 +89,12 @@ def _rows(lines: Iterable[str]) -> Iterator[str]:
     yield from row
 
 
-def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
+def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted"]) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
     quoted = _QUOTED_CELL.fullmatch(row, start, stop)
     if quoted is None:
         end = start + len(row[start:stop].removesuffix("\r"))  # the line end stays outside of new marks of the cell
-        yield from _part(row, start, end, "plain")
+        yield from _part(row, start, end, form)
         return
     inside = [line for line in re.split("(\n)", quoted[1]) if line]
     yield Piece(row[: quoted.start(1)], translate=False)
@@ -95,11 +102,11 @@ def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
     yield Piece(row[quoted.end(1) :], translate=False)
 
 
-def _part(line: str, start: int, stop: int, cell: Literal["", "plain"] = "") -> list[Piece]:
+def _part(line: str, start: int, stop: int, form: Literal["", "plain", "unquoted"] = "") -> list[Piece]:
     """Return the pieces of a line in which one part, which may be empty, is translated."""
     around = Piece(line[:start], translate=False), Piece(line[stop:], translate=False)
     before, after = ([piece] if piece.text else [] for piece in around)
-    return [*before, Piece(line[start:stop], True, cell), *after]
+    return [*before, Piece(line[start:stop], True, form), *after]
 
 
 def content(piece: Piece) -> str:
@@ -113,16 +120,26 @@ def content(piece: Piece) -> str:
 
 
 def written(text: str, piece: Piece) -> str:
-    """Return another content of a piece as its format writes it; a cell by the rules of `csv.excel_tab`."""
+    """Return another content of a piece as its format writes it; a quoted cell by the rules of `csv.excel_tab`.
+
+    A cell that begins with a quotation mark is quoted only if it could be read otherwise, or if other cells are.
+    """
     if piece.form == "capitals":
         return text.upper()
     if piece.form == "quoted":
         return text.replace('"', '""')
-    if piece.form == "plain" and (text.startswith('"') or "\t" in text) and not piece.text.startswith('"'):
+    is_cell = piece.form in ("plain", "unquoted") and not piece.text.startswith('"')
+    if is_cell and ("\t" in text or (text.startswith('"') and (piece.form == "unquoted" or _AMBIGUOUS.match(text)))):
         cell = StringIO()
         csv.writer(cell, csv.excel_tab, lineterminator="").writerow([text])
         return cell.getvalue()
     return text
+
+
+def unquoted(cell: str) -> str:
+    """Return the content of a cell that is certainly quoted, as it has doubled marks inside; other cells unchanged."""
+    quoted = _QUOTED_CELL.fullmatch(cell)
+    return quoted[1].replace('""', '"') if quoted and '""' in quoted[1] else cell
 
 
 def _subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:

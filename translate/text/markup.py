@@ -72,6 +72,15 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
     return [starts[i] for i in chosen]
 
 
+# The sign of a form for all genders, as in Leser*innen or jede\*r, which is no emphasis unless a mark of it stands before
+# the word.
+_INCLUSIVE = (
+    r"(?:(?<=\w)|(?<=\w\\))"
+    + "".join(rf"(?<!(?<!\*)\*\w{{{n}}})" for n in range(1, 40))
+    + r"\\?[*:_](?:innen|INNEN|(?:in|e|e?[rnms]|die|de[rnms]|zu[mr]|sie|ih[nm]|(?:ihr|sein)(?:e[rnms]?)?)(?!\w))"
+    + r"(?!\*(?:[^*]|\Z))"
+)
+
 # Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
 # a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
@@ -82,7 +91,8 @@ MARKDOWN = re.compile(
     + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
     + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
     + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
-    + r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\\[!-/:-@\[-`{-~]",
+    + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
+    + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~",
     re.DOTALL,
 )
 
