@@ -37,9 +37,7 @@ _NAME = (
     rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
     r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
 )
-_LABEL = re.compile(
-    rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+"
-)
+_LABEL = re.compile(rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+")
 _LABEL_WORDS = re.compile(r"<[^<>\n]*>|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
 # Before another speaker, or a sound at the end of a line.
 _TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
@@ -202,7 +200,7 @@ def _label(match: re.Match[str]) -> Iterator[Piece]:
         if start > end:
             yield Piece(text[end:start], translate=False)
         if start >= 0:
-            yield Piece(text[start:stop], True, "capitals" if word[0].isupper() else "")
+            yield Piece(text[start:stop], True, "capitals" if word[0].replace("\u00df", "").isupper() else "")
             end = stop
     if end < len(text):
         yield Piece(text[end:], translate=False)

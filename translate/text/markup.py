@@ -72,8 +72,8 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
     return [starts[i] for i in chosen]
 
 
-# The sign of a form for all genders, as in Leser*innen or jede\*r, which is no emphasis unless a mark of it stands before
-# the word.
+# The sign of a form for all genders, as in Leser*innen or jede\*r, which is no emphasis unless a mark of it stands
+# before the word.
 _INCLUSIVE = (
     r"(?:(?<=\w)|(?<=\w\\))"
     + "".join(rf"(?<!(?<!\*)\*\w{{{n}}})" for n in range(1, 40))
@@ -130,7 +130,7 @@ _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
     r"|:::|\{:[^{}]*\}\s*\Z"
-    r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]++%\}|\{\{[<%][^{}\n]++[>%]\}\}"
+    r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
 _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too

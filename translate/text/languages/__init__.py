@@ -54,8 +54,8 @@ class Language:
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
         respellings: what people type in place of letters that their keyboards lack, one table for each convention.
-        inclusive: forms for all genders, such as "Nutzer:in": a pattern, the form that is read in its place, and the form
-            if the sentence has several for which the two differ.
+        inclusive: forms for all genders, such as "Nutzer:in": a pattern, the form that is read in its place, and the
+            form if the sentence has several for which the two differ.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
         letters: those of its alphabet that are not ASCII.
         decimal: the sign before decimals.
