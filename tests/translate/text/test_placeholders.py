@@ -132,7 +132,7 @@ FOUND = [
         ],
     ),
     *((f"Gut {face} Bitte, danke! {face}", [face, face]) for face in FACES.split()),
-    ("Gut ( ͡° ͜ʖ ͡°), so", ["( ͡° ͜ʖ ͡°)"]),
+    ("Gut ( ͡° ͜ʖ ͡°), so &lt;3 &gt;.&lt;", ["( ͡° ͜ʖ ͡°)", "&lt;3", "&gt;.&lt;"]),
 ]
 NOT_FOUND = [
     "a<b und c>d",
