@@ -293,6 +293,7 @@ SIGNS = ["*", r"\*", ":", "_", r"\_", "/", "/-", "·"]
         ("mit einem{}r Koch", "mit einer Koch"),
         ("Ein{}e Kolleg{}in und ihr{}e Katze", "Eine Kollegin und ihre Katze"),
         ("Der{}die oder die{}der, des{}der", "Die oder die, der"),
+        ("(mit Leser{}innen) (Koch{}in) (jede{}r)", "(mit Leserinnen) (Kochin) (jede)"),
     ],
 )
 def test_forms_for_all_genders_are_read_in_one(sign: str, text: str, expected: str) -> None:
