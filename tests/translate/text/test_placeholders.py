@@ -159,7 +159,8 @@ NOT_FOUND = [
     "Gut; -) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } BIC: DEUTDEFF Ja [ ] Nein [x]",
     "Ich sehe François, 20 μ Gold und Москва.",
     "Ein %-Wert, 50 %-ige, 50%ige und 5 % Fett",
-    "Er sagte «Ja», «Gute Nacht» und «Komm her!», (siehe 8) 1:3, a) =b, :x3, T-Shirt, X-Bein, 9-0, [[Anm. der neuen Redaktion: x]]",
+    "Er sagte «Ja», «Gute Nacht» und «Komm her!», (siehe 8) 1:3, a) =b, :x3, T-Shirt, 9-0",
+    "Ein X-Bein [[Anm. der neuen Redaktion: x]]",
     "Leser·innen und jede·r, 5 $-10 $, ## Titel ##",
     "Ein 3D-Druckerhersteller, B2B-Vertriebsmitarbeiter und Weltmeisterschaftsfinale2006",
 ]
