@@ -2,6 +2,7 @@
 
 import errno
 import re
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -31,8 +32,8 @@ class UserError(Exception):
     """Shown as one line on stderr without a traceback; the command exits with code 2."""
 
 
-class OptionError(UserError):
-    """An option with an impossible value; the command line names it as the user typed it.
+class OptionError(UserError, ValueError):
+    """A setting with an impossible value; the command line names it as the user typed it.
 
     Args:
         name: the argument in Python, such as "beam_size".
@@ -41,12 +42,23 @@ class OptionError(UserError):
 
     def __init__(self, name: str, value: object, rule: str) -> None:
         super().__init__(f"{name} = {value}: {rule}")
-        flag = {"beam_size": "beam"}.get(name, name).replace("_", "-")
-        self.typed = f"--{flag} {value}: {rule}"
+        self.typed = f"{option_name(name)} {value}: {rule}"
+
+
+def option_name(name: str) -> str:
+    """Return how the command line names a setting."""
+    return "--" + {"beam_size": "beam"}.get(name, name).replace("_", "-")
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM asked the process to end; the command exits with code 143, as Ctrl-C does with 130."""
+    """SIGTERM, or SIGHUP of a closed terminal, asked the process to end; the exit code is 128 + the number.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        self.number = int(number)
 
 
 def say(message: str) -> None:

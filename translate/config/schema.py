@@ -7,8 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -23,8 +22,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig, model_config
+from transformer.search.hypothesis import DECODING, SearchConfig
 from translate.text.placeholders import SYMBOL
-from translate.text.translation import DecodingConfig
+from translate.text.translation import Search
 
 
 class Section(BaseModel):
@@ -270,6 +270,8 @@ class DataConfig(Section):
         valid: source of the validation pairs.
         test: sources of the test sets, by name.
         replay: an older corpus to train on as well.
+        held_out: sources whose pairs, and pairs that share a side of 4 words or more with them, leave the training
+            text; `library` adds its evaluation sets.
     """
 
     source: str
@@ -279,6 +281,7 @@ class DataConfig(Section):
     valid: Source
     test: dict[str, Source] = Field(default_factory=dict)
     replay: ReplayData | None = None
+    held_out: tuple[Source, ...] = Field(default=(), strict=False)
 
     @property
     def langpair(self) -> str:
@@ -297,8 +300,8 @@ class DataConfig(Section):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All sources: of training, validation and tests."""
-        return (*self.training_sources, self.valid, *self.test.values())
+        """All sources: of training, validation and tests, and those that are held out."""
+        return (*self.training_sources, self.valid, *self.test.values(), *self.held_out)
 
     @property
     def mono_sources(self) -> tuple[MonoSource, ...]:
@@ -418,22 +421,35 @@ class AugmentationConfig(Section):
 
     Attributes:
         case: both sides in upper or lower case.
+        title: both sides with a capital at the beginning of each word.
+        capitals: text of up to 4 words without final punctuation, with another first letter.
         ending: without the final punctuation of both sides, or with one.
-        markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
+        symbols: placeholders, which stand for variables, in place of words and their translations; the tokenizer needs
             two placeholders.
         names: another name of the corpus in place of one that both sides share.
         spelling: the source without letters that many keyboards lack ("Strasse", "Gruesse"), for languages with such
             rules.
+        typos: the source with one or two typing errors.
+        values: other dates, times, weekdays, months, numbers and amounts in place of those that both sides share,
+            written as CLDR does, for German and English; the rate is the same for all lengths, and rare kinds give
+            several variants.
         joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
             the rate is the same for all lengths.
+        formality: share of the pairs whose German target says "Sie", or "du" or "ihr", that begin with the tag <formal>
+            or <informal>; adds no variants.
     """
 
     case: Rate = 0.0
+    title: Rate = 0.0
+    capitals: Rate = 0.0
     ending: Rate = 0.0
-    markup: Rate = 0.0
+    symbols: Rate = 0.0
     names: Rate = 0.0
     spelling: Rate = 0.0
+    typos: Rate = 0.0
+    values: Rate = 0.0
     joined: Rate = 0.0
+    formality: Rate = 0.0
 
 
 _ARCHITECTURE: dict[str, Any] = {
@@ -556,28 +572,31 @@ class TrainingConfig(Section):
         return self
 
 
-def _declared(hint: Any, default: object) -> tuple[Any, Any]:
-    """Return type and default of a field as pydantic declares them."""
-    if not (bounds := getattr(hint, "__metadata__", ())):
-        return hint, default
-    return hint.__origin__, Field(default=default, ge=bounds[0].ge, le=bounds[0].le)
+def _declared(name: str) -> tuple[Any, Any]:
+    """Return type and default of a setting of `Search` that a model brings, as pydantic declares them."""
+    kind, declared = get_args(_SEARCH[name])
+    kind = next(own for own in get_args(kind) if own is not type(None))
+    return kind, Field(default=getattr(SearchConfig, name), ge=declared.min, le=declared.max)
 
 
-_HINTS = get_type_hints(DecodingConfig, include_extras=True)
-_DECODING: dict[str, Any] = {
-    field.name: _declared(_HINTS[field.name], field.default) for field in fields(DecodingConfig)
-}
+_SEARCH = get_type_hints(Search, include_extras=True)
+_DECODING: dict[str, Any] = {name: _declared(name) for name in DECODING}
 
 
 class DecodingSection(create_model("Decoding", __base__=Section, **_DECODING)):  # type: ignore[misc]
-    """The fields of DecodingConfig."""
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
 
-    def settings(self) -> DecodingConfig:
+    Attributes:
+        beam_size: hypotheses kept per step (6.1).
+        alpha: exponent of the length penalty "gnmt" (6.1).
+        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
+            "none" 1.
+        max_extra: limit of the output length, in tokens above the length of the source (6.1).
+    """
+
+    def settings(self) -> SearchConfig:
         """Return the settings without pydantic."""
-        return DecodingConfig(**self.model_dump())
-
-
-DecodingSection.__doc__ = DecodingConfig.__doc__
+        return SearchConfig(**self.model_dump())
 
 
 class ExperimentConfig(Section):

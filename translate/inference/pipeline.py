@@ -6,9 +6,9 @@
     check     mistakes are flagged, and some are searched again in another form or under a rule
     restore   the originals replace the symbols, and the layout returns to its place
 
-Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
-model wrote: a check flags a translation or takes that of another search, and the last stage restores the source, or a
-target term of the glossary, byte for byte.
+Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits the words
+that the model wrote, only white space: a check flags a translation or takes that of another search, and the last stage
+restores the source, or a target term of the glossary, byte for byte.
 """
 
 import re
@@ -22,7 +22,7 @@ from translate.text.translation import Translation, join
 
 # Translates distinct sentences. The second argument is the length in tokens of the sequences that may not occur twice
 # in a translation, or 0.
-Search = Callable[[Sequence[str], int], dict[str, Translation]]
+SearchSentences = Callable[[Sequence[str], int], dict[str, Translation]]
 Found = dict[str, Translation]  # of each sentence
 
 _NOTHING = re.compile(r"(?!)")
@@ -73,7 +73,7 @@ class Sentence:
     n_terms: int = 0
 
 
-def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Translation]:
+def translate(texts: Sequence[str], search: SearchSentences, rules: Rules) -> list[Translation]:
     """Return the translation of each text; each distinct sentence is translated once."""
     segmented = [segment(text, rules) for text in texts]
     wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
@@ -81,7 +81,7 @@ def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Transl
     return [_joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in s]) for s in segmented]
 
 
-def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
@@ -99,7 +99,7 @@ def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> F
     return found if is_alone else found | translate_messages(found, search, rules)
 
 
-def translate_messages(found: Found, search: Search, rules: Rules) -> Found:
+def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Return the translations with messages of ICU, in which each branch is translated as a text of its own."""
     several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
     if not several:
@@ -121,7 +121,7 @@ def translate_messages(found: Found, search: Search, rules: Rules) -> Found:
     return best
 
 
-def _attempt(protected: Mapping[str, Sentence], search: Search, rules: Rules) -> Found:
+def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
     wanted = _distinct(one.text for one in fitting.values() if not one.kept)
@@ -134,13 +134,13 @@ def _attempt(protected: Mapping[str, Sentence], search: Search, rules: Rules) ->
     return found
 
 
-def _between_placeholders(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def _between_placeholders(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Translate the text between placeholders, which stay in their places."""
     divided = {text: sentences.between(text, rules.markup) for text in texts}
     return _piece_by_piece(divided, search, replace(rules, markup=_NOTHING))
 
 
-def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: Search, rules: Rules) -> Found:
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each text from those of its pieces."""
     wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
     answers = translate_sentences(wanted, search, rules)
@@ -196,7 +196,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
     found = (
         [term for term in rules.glossary.find(inner.text) if term.target in terms] if rules.glossary and terms else []
     )
-    inner = placeholders.hold_as(inner, [(term.start, term.stop, term.target) for term in found])
+    inner = placeholders.mask_as(inner, [(term.start, term.stop, term.target) for term in found])
     kept = _reason_to_keep(inner.text, rules.source) if rules.checks else ""
     return Sentence(inner.text, inner.originals, before, after, kept, len(found))
 
@@ -215,7 +215,7 @@ def _reason_to_keep(text: str, source: str) -> str:
 # Check
 
 
-def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Found:
+def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rules) -> Found:
     """Return the translations with flags, some of them of another search."""
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
@@ -227,7 +227,7 @@ def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Fou
     return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
 
-def check_repetition(found: Found, search: Search) -> Found:
+def check_repetition(found: Found, search: SearchSentences) -> Found:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
     bad = [text for text, translation in found.items() if _is_endless(translation, text)]
     again = search(bad, checks.NO_REPEAT) if bad else {}
@@ -235,7 +235,7 @@ def check_repetition(found: Found, search: Search) -> Found:
     return found | {text: translation.flagged("repetition") for text, translation in best.items()}
 
 
-def check_empty(found: Found, search: Search) -> Found:
+def check_empty(found: Found, search: SearchSentences) -> Found:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
     others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
     again = search(_distinct(others.values()), 0) if others else {}
@@ -248,10 +248,10 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_missing(found: Found, search: Search, rules: Rules) -> Found:
+def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
-    held = {text: placeholders.hold(text, spans) for text, spans in missing.items()}
+    held = {text: placeholders.mask(text, spans) for text, spans in missing.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
     again = search(_distinct(one.text for one in usable.values()), 0) if usable else {}
     best = found | {text: found[text].flagged("missing") for text in missing}
@@ -279,7 +279,7 @@ def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translat
     return found[best] if best == text else found[best].flagged("capitals")
 
 
-def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) -> Found:
+def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: Glossary) -> Found:
     """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
 
     Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
@@ -353,7 +353,7 @@ def restore(translation: Translation, sentence: Sentence) -> Translation | None:
         )
         return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
     protected = Protected(sentence.text, sentence.originals)
-    text = placeholders.restore(placeholders.closed_up(translation.text, protected), sentence.originals)
+    text = placeholders.restore(placeholders.without_space_in_marks(translation.text, protected), sentence.originals)
     if text is None or placeholders.is_emptied(translation.text, protected):
         return None
     return replace(translation, text=sentence.before + text + sentence.after)
