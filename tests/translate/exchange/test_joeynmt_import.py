@@ -253,7 +253,8 @@ def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
         (("testing", "x"), "has no section 'testing'"),
         (("data.src.lang", "../de"), "does not name its languages"),
         (("data.src.tokenizer_cfg.model_file", "a\0b"), "cannot be read: embedded null byte"),
-        (("model.encoder.num_layers", 10**30), "no tensor encoder.layers.2"),
+        (("model.encoder.num_layers", 3), "no tensor encoder.layers.2"),
+        (("model.encoder.num_layers", 10**30), "n_encoder_layers = 1000.* must be at most 1000"),
     ],
     ids=str,
 )
