@@ -42,6 +42,10 @@ class Engine(Protocol):
     mixes_lengths: bool
 
     @property
+    def can_align(self) -> bool:
+        """Whether `align` works: not with a CTranslate2 folder that was exported without a layer for it."""
+
+    @property
     def precision(self) -> str:
         """Type of the matrix products: int8, bf16, fp16 or fp32."""
 

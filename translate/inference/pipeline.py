@@ -11,10 +11,13 @@ model wrote: a check flags a translation or takes that of another search, and th
 target term of the glossary, byte for byte.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from translate.inference import formatting
+from translate.inference.formatting import Alignment
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
 from translate.text.sentences import Piece
@@ -24,6 +27,8 @@ from translate.text.translation import Translation, join
 # in a translation, or 0.
 Search = Callable[[Sequence[str], int], dict[str, Translation]]
 Found = dict[str, Translation]  # of each sentence
+# Aligns pairs of a source and a translation, both with symbols; None for a pair that cannot be aligned.
+Align = Callable[[Sequence[tuple[str, str]]], Sequence[Alignment | None]]
 
 _NOTHING = re.compile(r"(?!)")
 
@@ -39,6 +44,8 @@ class Rules:
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
         knows: returns whether the model can read and write a word; others are copied.
+        align: aligns sentences that have formatting with their translations; without it, as None, marks of formatting
+            are placeholders.
         look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
@@ -50,6 +57,7 @@ class Rules:
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
+    align: Align | None = None
     look: Callable[[], None] | None = None
 
 
@@ -82,6 +90,42 @@ def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Transl
 
 
 def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+    """Return the translation of each sentence; formatting is taken out before and put back after all else."""
+    if rules.align is None:
+        return _translate_plain(texts, search, rules)
+    formatted = {text: one for text in texts if (one := formatting.take_out(text, rules.markup)).elements}
+    plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
+    found = _translate_plain(plain, search, rules)
+    pairs = {
+        text: formatting.pair(one, found[one.text].text, rules.markup, lambda part: _clean(part, rules))
+        for text, one in formatted.items()
+        if found[one.text].text != one.text
+    }
+    placed = _placed(pairs, rules.align)
+    unplaced = pairs.keys() - placed
+    left = _translate_plain([text for text in texts if text in unplaced], search, rules) if unplaced else {}
+
+    def translation(text: str) -> Translation:
+        if text in left or text not in formatted:
+            return left[text] if text in left else found[text]
+        return replace(found[formatted[text].text], text=placed.get(text, text))  # a copy is the source, tags included
+
+    return {text: translation(text) for text in texts}
+
+
+def _placed(pairs: Mapping[str, formatting.Pair], align: Align) -> dict[str, str]:
+    """Return the translation of each sentence with its formatting, without those that cannot be aligned."""
+    asked = [text for text, pair in pairs.items() if pair.needs_alignment]
+    aligned = align([(pairs[text].source, pairs[text].target) for text in asked]) if asked else ()
+    alignments = dict(zip(asked, aligned, strict=True))
+    return {
+        text: formatting.put_back(pair, alignments.get(text))
+        for text, pair in pairs.items()
+        if text not in alignments or alignments[text] is not None
+    }
+
+
+def _translate_plain(texts: Sequence[str], search: Search, rules: Rules) -> Found:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
@@ -154,7 +198,15 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
     _look(rules)
-    return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
+    if not rules.segments:
+        return [Piece(text, translate=True)]
+    if rules.align is None or not placeholders.may_match(text, rules.markup):
+        return sentences.split(text, rules.source, rules.markup)
+    plain, place = formatting.boundaries(text, rules.markup)
+    found = sentences.split(plain, rules.source, rules.markup)
+    ends = itertools.accumulate(len(piece.text) for piece in found)
+    places = [0, *map(place, ends)]
+    return [replace(piece, text=text[a:b]) for piece, (a, b) in zip(found, itertools.pairwise(places), strict=True)]
 
 
 # Protect

@@ -45,6 +45,11 @@ class TorchEngine:
         self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
 
     @property
+    def can_align(self) -> bool:
+        """True: no layer need be chosen."""
+        return True
+
+    @property
     def n_workers(self) -> int:
         """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
         import torch

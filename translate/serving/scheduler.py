@@ -320,7 +320,7 @@ class SharedEngine:
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
         self.max_positions, self.mixes_lengths = engine.max_positions, engine.mixes_lengths
-        self.precision = engine.precision
+        self.precision, self.can_align = engine.precision, engine.can_align
         self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
 
     @property

@@ -42,9 +42,9 @@ _SIGN = re.compile(rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3{_PARTS['signs']
 _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
 )
-_TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:=[^\]]*)?\])")  # of HTML or BBCode
-_LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
-_EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
+TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:=[^\]]*)?\])")  # of HTML or BBCode
+LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
+EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,12 @@ def _is_pair(marks: Sequence[str]) -> bool:
     if len(marks) < 2:
         return False
     opening, *between, closing = marks
-    if opening in _EMPHASIS:
+    if opening in EMPHASIS:
         return opening == closing and opening not in between
     if opening in ("[", "!["):
-        steps = [(mark in ("[", "![")) - mark.startswith(_LINK_ENDS) for mark in between]  # a link around a picture
-        return closing.startswith(_LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
-    tags = [tag for mark in marks if (tag := _TAG.fullmatch(mark))]
+        steps = [(mark in ("[", "![")) - mark.startswith(LINK_ENDS) for mark in between]  # a link around a picture
+        return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
+    tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
     return (
         len(tags) > 1

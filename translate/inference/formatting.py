@@ -1,0 +1,491 @@
+"""Formatting within a sentence: paired marks leave it before the search and return around the words that carry them.
+
+A pair is two tags of HTML, XML, a subtitle or BBCode, the marks of emphasis, or both halves of a link. The model reads
+and writes the sentence without them, so its words are those of the same sentence without formatting. `take_out` finds
+the pairs, `put_back` writes them into the translation:
+
+- A pair stands around the words that give at least half of their attention to its words in the source, as one run: the
+  run with the greatest sum of shares above one half. Where no word gives half, half of the greatest share counts, so
+  the run is the smallest that holds all candidates.
+- Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
+  beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
+  that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
+- A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
+- A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source.
+- White space is outside of a pair; punctuation at its ends is inside where it is in the source.
+
+Void elements, elements of blocks, images, code and variables are no formatting: they are placeholders, which stay in the
+sentence as symbols.
+"""
+
+import bisect
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from translate.inference.engine import Attention
+from translate.text.placeholders import (
+    EMPHASIS,
+    LINK_ENDS,
+    MOST_SYMBOLS,
+    SYMBOL,
+    TAG,
+    placeholder_spans,
+    protect,
+    symbol,
+)
+
+Span = tuple[int, int]
+
+_HALF = 0.5  # of the attention of a word
+_VOID = "area base br col embed hr img input link meta source track wbr"
+_BLOCKS = (
+    "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 "
+    "h4 h5 h6 head header html li main nav ol option p pre script section select style summary table tbody td template "
+    "textarea tfoot th thead title tr ul"
+)
+_NO_FORMATTING = frozenset(f"{_VOID} {_BLOCKS}".split())
+# Known to be formatting where their partner is in another sentence; <name> may be a variable.
+_INLINE = frozenset(
+    "a abbr b bdi bdo big c cite del dfn em font i ins label mark q s small span strike strong sub sup time tt u".split()
+)
+_UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Element:
+    """A pair of marks and the text between them, or a single mark, or a pair around nothing.
+
+    Attributes:
+        start, stop: the text between the marks, in the sentence without marks; equal if there is none.
+        opening, closing: the marks; a single mark has one of them.
+        first, last: numbers of both marks, by which elements are nested.
+    """
+
+    start: int
+    stop: int
+    opening: str
+    closing: str
+    first: float
+    last: float
+
+
+@dataclass(frozen=True)
+class Formatted:
+    """A sentence without formatting, and its elements in the order of their opening marks."""
+
+    text: str
+    elements: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The attention of the pieces of a translation to the pieces of its source, and the characters of each piece."""
+
+    source: Sequence[Span]
+    target: Sequence[Span]
+    weights: Attention
+
+
+# Out of the source
+
+
+@dataclass
+class _Mark:
+    """A placeholder that may be formatting.
+
+    Attributes:
+        start, stop: in the text with all marks; `place` is that in the text without them.
+        opens, closes: what it may do; emphasis between letters may do both.
+        partner: number of the other mark of its pair.
+    """
+
+    start: int
+    stop: int
+    text: str
+    name: str
+    opens: bool
+    closes: bool
+    partner: int | None = None
+    place: int = 0
+
+
+def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
+    """Return a sentence without its formatting; one with too many marks keeps them.
+
+    Args:
+        pattern: matches placeholders, and among them the marks.
+    """
+    marks = _formatting(text, pattern)
+    if not marks or len(marks) > MOST_SYMBOLS:
+        return Formatted(text)
+    plain = _without(text, marks)
+    elements = list[Element]()
+    for n, mark in enumerate(marks):
+        if mark.partner is None:
+            mine = (mark.text, "") if mark.opens else ("", mark.text)
+            elements.append(Element(mark.place, mark.place, *mine, n, n))
+        elif mark.partner > n:
+            other = marks[mark.partner]
+            start, stop = _stripped(plain, mark.place, other.place)
+            elements.append(Element(start, stop, mark.text, other.text, n, mark.partner))
+    return Formatted(plain, tuple(_nested(elements)))
+
+
+def boundaries(text: str, pattern: re.Pattern[str]) -> tuple[str, Callable[[int], int]]:
+    """Return a text without formatting, and the function from a place in it to that in the text.
+
+    Marks that close in a place are before it, and those that open there are behind it.
+    """
+    marks = _formatting(text, pattern)
+    plain = _without(text, marks)
+    places = [mark.place for mark in marks]
+    widths = [0, *itertools.accumulate(mark.stop - mark.start for mark in marks)]
+
+    def place(position: int) -> int:
+        if position in (0, len(plain)):
+            return len(text) if position else 0
+        i, n = bisect.bisect_left(places, position), bisect.bisect_right(places, position)
+        while n > i and (marks[n - 1].opens if marks[n - 1].partner is None else (marks[n - 1].partner or 0) >= n):
+            n -= 1
+        return position + widths[n]
+
+    return plain, place
+
+
+def _without(text: str, marks: Sequence[_Mark]) -> str:
+    """Return the text without the marks, and set their places."""
+    parts, end, n = list[str](), 0, 0
+    for mark in marks:
+        parts.append(text[end : mark.start])
+        n += len(parts[-1])
+        mark.place, end = n, mark.stop
+    return "".join([*parts, text[end:]])
+
+
+def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
+    """Return the marks of pairs, and those whose partner must be in another sentence, in order."""
+    waiting: dict[str, list[_Mark]] = {}
+    marks, pairs = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))], []
+    for mark in marks:
+        opened = waiting.setdefault(mark.name, [])
+        if mark.closes and opened:
+            pairs.append((opened.pop(), mark))
+        elif mark.opens:
+            opened.append(mark)
+    in_pairs = {id(mark) for pair in pairs for mark in pair}
+    kept = [mark for mark in marks if id(mark) in in_pairs or _is_single(mark)]
+    numbers = {id(mark): n for n, mark in enumerate(kept)}
+    for opening, closing in pairs:
+        opening.partner, closing.partner = numbers[id(closing)], numbers[id(opening)]
+    return kept
+
+
+def _mark(text: str, start: int, stop: int) -> _Mark | None:
+    """Return the mark that a placeholder is, if any."""
+    mark = text[start:stop]
+    if mark in EMPHASIS:
+        opens, closes = stop < len(text) and not text[stop].isspace(), start > 0 and not text[start - 1].isspace()
+        return _Mark(start, stop, mark, mark, opens, closes) if opens or closes else None
+    if mark in ("[", "![") or mark.startswith(LINK_ENDS):
+        return _Mark(start, stop, mark, "[", mark in ("[", "!["), mark.startswith(LINK_ENDS))
+    tag = TAG.fullmatch(mark)
+    if tag is None or mark.endswith("/>") or tag[2].lower() in _NO_FORMATTING:
+        return None
+    return _Mark(start, stop, mark, mark[0] + tag[2].lower(), not tag[1], bool(tag[1]))
+
+
+def _is_single(mark: _Mark) -> bool:
+    """Return whether a mark without a partner is certain to be formatting."""
+    if mark.opens == mark.closes:
+        return False
+    return mark.closes or not mark.text.startswith(("<", "[")) or mark.name[1:] in _INLINE or mark.name == "["
+
+
+def _stripped(text: str, start: int, stop: int) -> Span:
+    """Return a span without white space at its ends; an empty one if it has nothing else."""
+    inside = text[start:stop]
+    if not inside.strip():
+        return start, start
+    return start + len(inside) - len(inside.lstrip()), stop - len(inside) + len(inside.rstrip())
+
+
+def _nested(elements: Sequence[Element]) -> list[Element]:
+    """Return the elements with none crossing another: the one that opens first grows to hold the other."""
+    found = list(elements)
+    for i in reversed(range(len(found))):  # those that open later are nested already
+        for other in found[i + 1 :]:
+            if other.first < found[i].last < other.last:
+                stop = max(found[i].stop, other.stop)
+                found[i] = replace(found[i], stop=stop, last=other.last + 0.5 ** (len(found) - i))
+    return found
+
+
+# Into the translation
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A formatted sentence and its translation without formatting.
+
+    Attributes:
+        translation: the text, with placeholders.
+        source, target: both sides as a model reads and writes them: with symbols for placeholders, the same on both.
+        held: what the symbols of `target` stand for in `translation`.
+        elements: those of the sentence; start and stop are in `source`.
+    """
+
+    translation: str
+    source: str
+    target: str
+    held: tuple[Span, ...]
+    elements: tuple[Element, ...]
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether an element has some words of the sentence, and not all of them."""
+        words = [match.span() for match in _UNIT.finditer(self.source) if _is_word(match[0])]
+        shares = ({start < b and a < stop for a, b in words} for start, stop in map(_span, self.elements))
+        return any(len(share) > 1 for share in shares)
+
+
+def _span(element: Element) -> Span:
+    """Return the span of an element; a single mark is between two characters."""
+    return element.start, max(element.stop, element.start + 1)
+
+
+def _is_word(unit: str) -> bool:
+    return unit[0].isalnum() or unit[0] == "_" or SYMBOL.fullmatch(unit) is not None
+
+
+def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean: Callable[[str], str]) -> Pair:
+    """Return a sentence and its translation as a pair.
+
+    Args:
+        pattern: as for `take_out`.
+        clean: returns a text as models read it.
+    """
+    protected, spans = protect(formatted.text, pattern), placeholder_spans(formatted.text, pattern)
+    source, left = clean(protected.text), list(protected.originals)
+    solid = [i for i, character in enumerate(source) if not character.isspace()]
+
+    def n_before(place: int, is_start: bool) -> int:
+        """Return the number of characters of `source`, white space excluded, before a place of the sentence."""
+        before = place
+        for n, (start, stop) in enumerate(spans):
+            if start < place < stop:
+                before += (start if is_start else stop) - place
+            if stop <= place or (start < place < stop and not is_start):
+                before += len(symbol(n)) - (stop - start)
+        return len("".join(clean(protected.text[:before]).split()))
+
+    def moved(element: Element) -> Element:
+        n = n_before(element.start, is_start=True)
+        start = solid[n] if n < len(solid) else len(source)
+        if element.start == element.stop:
+            return replace(element, start=start, stop=start)
+        n = min(n_before(element.stop, is_start=False), len(solid))
+        return replace(element, start=start, stop=max(start, solid[n - 1] + 1 if n else 0))
+
+    parts, held, end = list[str](), list[Span](), 0
+    for start, stop in placeholder_spans(translation, pattern):
+        if (original := translation[start:stop]) in left:
+            n = left.index(original)
+            left[n] = ""  # each is found once
+            parts += [translation[end:start], symbol(n)]
+            held.append((start, stop))
+            end = stop
+    target = "".join([*parts, translation[end:]])
+    return Pair(translation, source, target, tuple(held), tuple(map(moved, formatted.elements)))
+
+
+def put_back(pair: Pair, alignment: Alignment | None = None) -> str:
+    """Return the translation with the formatting of its sentence.
+
+    Args:
+        alignment: of `pair.source` and `pair.target`; None for a pair that needs none.
+    """
+    return _Placement(pair, alignment or Alignment((), (), [])).text()
+
+
+@dataclass
+class _Node:
+    """An element, those within it, and the units of the translation that it stands around, from `lo` to `hi`."""
+
+    element: Element
+    lo: int = 0
+    hi: int = 0
+    children: list["_Node"] = field(default_factory=list)
+
+
+class _Placement:
+    """The places of elements in a translation, whose units are words, symbols and punctuation marks."""
+
+    def __init__(self, pair: Pair, alignment: Alignment) -> None:
+        self.pair, self.alignment = pair, alignment
+        self.units = [match.span() for match in _UNIT.finditer(pair.target)]
+        self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}
+        self.source_words = [match.span() for match in _UNIT.finditer(pair.source) if _is_word(match[0])]
+        self.pieces = [
+            [t for t, (a, b) in enumerate(alignment.target) if a < stop and start < b] for start, stop in self.units
+        ]
+
+    def text(self) -> str:
+        """Return the translation with all marks."""
+        root = _Node(Element(0, len(self.pair.source), "", "", -1, float("inf")), 0, len(self.units))
+        around = [root]
+        for element in self.pair.elements:
+            while around[-1].element.last < element.first:
+                around.pop()
+            around[-1].children.append(_Node(element))
+            if element.first < element.last:
+                around.append(around[-1].children[-1])
+        self._place(root)
+        symbols = [match.span() for match in SYMBOL.finditer(self.pair.target)]
+        parts, end = list[str](), 0
+        for place, *_, mark in sorted(self._marks(root, 1)):
+            grown = (d - c - (b - a) for (a, b), (c, d) in zip(symbols, self.pair.held, strict=True) if b <= place)
+            here = place + sum(grown)
+            parts += [self.pair.translation[end:here], mark]
+            end = here
+        return "".join([*parts, self.pair.translation[end:]])
+
+    def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
+        """Yield the place of each mark within an element, its rank among those of the same place, and its text.
+
+        Closing marks come first, the innermost before the others; opening marks follow, the outermost first.
+        """
+        for child in node.children:
+            element = child.element
+            if child.lo < child.hi:
+                yield self.units[child.lo][0], depth, element.first, element.opening
+                yield self.units[child.hi - 1][1], -depth, element.first, element.closing
+            elif element.opening:
+                place = self.units[child.lo][0] if child.lo < len(self.units) else len(self.pair.target)
+                yield place, depth, element.first, element.opening + element.closing
+            else:
+                yield self.units[child.lo - 1][1] if child.lo else 0, -depth, element.first, element.closing
+            yield from self._marks(child, depth + 1)
+
+    def _place(self, parent: _Node) -> None:
+        """Choose the units of the elements within another one, and of those within them."""
+        free, placed, points = set(range(parent.lo, parent.hi)), list[_Node](), list[_Node]()
+        shares = {id(child): self._shares(child.element, parent) for child in parent.children}
+        for child in sorted(parent.children, key=lambda child: -_excess(shares[id(child)])):
+            own, element = shares[id(child)], child.element
+            if element.start == element.stop:
+                points.append(child)
+            elif units := self._candidates(element, free):
+                child.lo, child.hi = self._with_punctuation(element, parent, *_run(own, units, free), free)
+                free -= set(range(child.lo, child.hi))
+                placed.append(child)
+            elif placed:
+                nearest = max(placed, key=lambda other: max(own[u] for u in range(other.lo, other.hi)))
+                nearest.children.append(child)
+            else:
+                child.lo, child.hi = parent.lo, parent.hi
+                free, placed = set(), [child]
+        parent.children = placed + points
+        for point in points:
+            point.lo = point.hi = self._beside(point.element, shares[id(point)], parent, placed)
+        for child in placed:
+            self._place(child)
+
+    def _candidates(self, element: Element, free: set[int]) -> list[int]:
+        """Return the units that an element may stand around: words; punctuation if it has no words in the source."""
+        if any(a < element.stop and element.start < b for a, b in self.source_words):
+            return sorted(free & self.words)
+        marks = set(self.pair.source[element.start : element.stop])
+        return sorted(u for u in free - self.words if self.pair.target[self.units[u][0]] in marks) or sorted(free)
+
+    def _shares(self, element: Element, parent: _Node) -> list[float]:
+        """Return the share of each unit's attention to an element in that to its parent; 0 outside of the parent.
+
+        Only letters count. For a single mark, the element is the word beside it.
+        """
+        start, stop = self._anchor(element, parent.element) if element.start == element.stop else _span(element)
+        inside, around = (self._letters(*span) for span in ((start, stop), _span(parent.element)))
+        own = {match[0] for match in SYMBOL.finditer(self.pair.source, start, stop)}
+        is_all = self._words(start, stop) == self._words(*_span(parent.element))
+        shares = [0.0] * len(self.units)
+        for u in range(parent.lo, parent.hi):
+            rows = [self.alignment.weights[t] for t in self.pieces[u]]
+            part, whole = (
+                sum(w * f for row in rows for w, f in zip(row, fractions, strict=True)) for fractions in (inside, around)
+            )
+            is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
+            shares[u] = float(is_all or text in own) if is_symbol or is_all or not whole else part / whole
+        return shares
+
+    def _words(self, start: int, stop: int) -> list[Span]:
+        return [(max(a, start), min(b, stop)) for a, b in self.source_words if a < stop and start < b]
+
+    def _letters(self, start: int, stop: int) -> list[float]:
+        """Return, for each piece of the source, the share of its characters that are letters of words in a span."""
+        words = [(a, b) for a, b in self._words(start, stop) if not SYMBOL.fullmatch(self.pair.source[a:b])]
+        sizes = [len("".join(self.pair.source[a:b].split())) for a, b in self.alignment.source]
+        letters = (sum(max(0, min(b, d) - max(a, c)) for c, d in words) for a, b in self.alignment.source)
+        return [n / size if size else 0.0 for n, size in zip(letters, sizes, strict=True)]
+
+    def _with_punctuation(self, element: Element, parent: _Node, lo: int, hi: int, free: Collection[int]) -> Span:
+        """Return a run of units with the punctuation at its ends that is within the element."""
+        source = self.pair.source
+        words = self._words(element.start, element.stop) or [(element.start, element.stop)]
+        n_before = len(source[element.start : words[0][0]].strip())
+        n_after = len(source[words[-1][1] : element.stop].strip())
+        if not source[parent.element.start : element.start].strip():
+            n_before = len(self.units) if self.words.isdisjoint(range(parent.lo, lo)) else n_before
+        if not source[element.stop : parent.element.stop].strip():
+            n_after = len(self.units) if self.words.isdisjoint(range(hi, parent.hi)) else n_after
+        return self._reach(lo, -1, n_before, free), self._reach(hi - 1, 1, n_after, free) + 1
+
+    def _reach(self, unit: int, step: int, n: int, free: Collection[int]) -> int:
+        """Return the last of up to n punctuation marks that follow a unit, in one direction, without white space."""
+        while n and (other := unit + step) in free and other not in self.words:
+            near, far = sorted((unit, other))
+            if self.units[near][1] != self.units[far][0]:
+                break
+            unit, n = other, n - 1
+        return unit
+
+    def _anchor(self, element: Element, parent: Element) -> Span:
+        """Return the word that a single mark stands beside; nothing if there is none in the parent."""
+        if element.opening:
+            return next(((a, b) for a, b in self.source_words if element.start <= a < parent.stop), (0, 0))
+        return next(((a, b) for a, b in reversed(self.source_words) if parent.start < b <= element.start), (0, 0))
+
+    def _beside(self, element: Element, shares: Sequence[float], parent: _Node, placed: Sequence[_Node]) -> int:
+        """Return the unit before which an opening mark stands, or one more than that behind which a closing one does."""
+        source, start = self.pair.source, element.start
+        outside = source[parent.element.start : start] if element.opening else source[start : parent.element.stop]
+        units = sorted(self.words.intersection(range(parent.lo, parent.hi)))
+        if not outside.strip() or not units:
+            return parent.lo if element.opening else parent.hi
+        if self._anchor(element, parent.element) == (0, 0):
+            return parent.hi if element.opening else parent.lo
+        place = max(units, key=lambda u: shares[u]) + (not element.opening)
+        for other in placed:
+            if other.lo < place < other.hi:
+                return other.lo if element.opening else other.hi
+        return place
+
+
+def _excess(shares: Sequence[float]) -> float:
+    return sum(max(0.0, share - _HALF) for share in shares)
+
+
+def _run(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> Span:
+    """Return the run of free units, from one of `units` to another, with the greatest sum of shares above a half."""
+    most = max(shares[u] for u in units)
+    threshold = _HALF if most >= _HALF else most / 2
+    best, run = float("-inf"), (units[0], units[0] + 1)
+    for i, first in enumerate(units):
+        total, end = 0.0, first
+        for last in units[i:]:
+            if any(u not in free for u in range(end, last)):
+                break
+            total, end = total + shares[last] - threshold, last + 1
+            if total > best + 1e-9:
+                best, run = total, (first, end)
+    return run
