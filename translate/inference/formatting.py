@@ -6,7 +6,8 @@ the pairs, `put_back` writes them into the translation:
 
 - A pair stands around the words that give at least half of their attention to its words in the source, as one run: the
   run with the greatest sum of shares above one half. Where no word gives half, half of the greatest share counts, so
-  the run is the smallest that holds all candidates.
+  the run is the smallest that holds all candidates. The attention is squared and balanced first: words such as articles
+  read what the next word does too, and so count less there.
 - Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
   beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
@@ -35,10 +36,13 @@ from translate.text.placeholders import (
     protect,
     symbol,
 )
+from translate.text.sentences import Piece
 
 Span = tuple[int, int]
 
 _HALF = 0.5  # of the attention of a word
+_LEAST = 1e-6  # a squared weight
+_ROUNDS = 3  # of balancing; more change little
 _VOID = "area base br col embed hr img input link meta source track wbr"
 _BLOCKS = (
     "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 "
@@ -124,34 +128,58 @@ def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
     elements = list[Element]()
     for n, mark in enumerate(marks):
         if mark.partner is None:
-            mine = (mark.text, "") if mark.opens else ("", mark.text)
-            elements.append(Element(mark.place, mark.place, *mine, n, n))
+            elements.append(_single(marks, n, plain))
         elif mark.partner > n:
             other = marks[mark.partner]
             start, stop = _stripped(plain, mark.place, other.place)
             elements.append(Element(start, stop, mark.text, other.text, n, mark.partner))
-    return Formatted(plain, tuple(_nested(elements)))
+    return Formatted(plain, tuple(_nested(sorted(elements, key=lambda element: element.first))))
 
 
-def boundaries(text: str, pattern: re.Pattern[str]) -> tuple[str, Callable[[int], int]]:
-    """Return a text without formatting, and the function from a place in it to that in the text.
+def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
+    """Return the element of a mark whose partner is in another sentence: the text from there to that end of this one.
 
-    Marks that close in a place are before it, and those that open there are behind it.
+    In damaged markup, where that would cross another element, it is the mark alone.
+    """
+    mark = marks[n]
+    others = [(i, other) for i, other in enumerate(marks) if i != n]
+    crosses = any(i < n < (other.partner or 0) for i, other in others)
+    crosses = crosses or (mark.closes and any(other.partner is None and other.opens for _, other in others[:n]))
+    span = (mark.place, len(plain)) if mark.opens else (0, mark.place)
+    start, stop = (mark.place, mark.place) if crosses else _stripped(plain, *span)
+    if start == stop:
+        start = stop = mark.place
+    first, last = (n, n) if crosses or start == stop else (n, 2 * len(marks) - n) if mark.opens else (-n - 1, n)
+    return Element(start, stop, mark.text if mark.opens else "", mark.text if mark.closes else "", first, last)
+
+
+def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Piece]]) -> list[Piece]:
+    """Divide a text as the same text without formatting is divided; a mark goes with the words that it is beside.
+
+    Args:
+        divide: returns the pieces of a text.
     """
     marks = _formatting(text, pattern)
-    plain = _without(text, marks)
-    places = [mark.place for mark in marks]
-    widths = [0, *itertools.accumulate(mark.stop - mark.start for mark in marks)]
+    found = divide(_without(text, marks)) or [Piece("", translate=False)] * bool(marks)
+    ends = list(itertools.accumulate(len(piece.text) for piece in found))
+    held: list[list[tuple[int, str]]] = [[] for _ in found]
+    for n, mark in enumerate(marks):
+        opens = mark.opens if mark.partner is None else mark.partner > n
+        i = min((bisect.bisect_right if opens else bisect.bisect_left)(ends, mark.place), len(found) - 1)
+        beside = i + 1 if opens else i - 1
+        if 0 <= beside < len(found) and found[beside].translate and not found[i].text.strip():
+            i, mark.place = beside, ends[i] if opens else ends[beside]
+        held[i].append((mark.place - ends[i] + len(found[i].text), mark.text))
+    return [replace(piece, text=_with(piece.text, own)) for piece, own in zip(found, held, strict=True)]
 
-    def place(position: int) -> int:
-        if position in (0, len(plain)):
-            return len(text) if position else 0
-        i, n = bisect.bisect_left(places, position), bisect.bisect_right(places, position)
-        while n > i and (marks[n - 1].opens if marks[n - 1].partner is None else (marks[n - 1].partner or 0) >= n):
-            n -= 1
-        return position + widths[n]
 
-    return plain, place
+def _with(text: str, marks: Sequence[tuple[int, str]]) -> str:
+    """Return a text with marks in places of it."""
+    parts, end = list[str](), 0
+    for place, mark in marks:
+        parts += [text[end:place], mark]
+        end = place
+    return "".join([*parts, text[end:]])
 
 
 def _without(text: str, marks: Sequence[_Mark]) -> str:
@@ -318,12 +346,16 @@ class _Node:
     hi: int = 0
     children: list["_Node"] = field(default_factory=list)
 
+    @property
+    def is_pair(self) -> bool:
+        return bool(self.element.opening and self.element.closing)
+
 
 class _Placement:
     """The places of elements in a translation, whose units are words, symbols and punctuation marks."""
 
     def __init__(self, pair: Pair, alignment: Alignment) -> None:
-        self.pair, self.alignment = pair, alignment
+        self.pair, self.alignment = pair, replace(alignment, weights=_balanced(alignment.weights))
         self.units = [match.span() for match in _UNIT.finditer(pair.target)]
         self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}
         self.source_words = [match.span() for match in _UNIT.finditer(pair.source) if _is_word(match[0])]
@@ -343,13 +375,12 @@ class _Placement:
                 around.append(around[-1].children[-1])
         self._place(root)
         symbols = [match.span() for match in SYMBOL.finditer(self.pair.target)]
-        parts, end = list[str](), 0
-        for place, *_, mark in sorted(self._marks(root, 1)):
-            grown = (d - c - (b - a) for (a, b), (c, d) in zip(symbols, self.pair.held, strict=True) if b <= place)
-            here = place + sum(grown)
-            parts += [self.pair.translation[end:here], mark]
-            end = here
-        return "".join([*parts, self.pair.translation[end:]])
+        held = list(zip(symbols, self.pair.held, strict=True))
+        marks = [
+            (place + sum((d - c) - (b - a) for (a, b), (c, d) in held if b <= place), mark)
+            for place, *_, mark in sorted(self._marks(root, 1))
+        ]
+        return _with(self.pair.translation, marks)
 
     def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
         """Yield the place of each mark within an element, its rank among those of the same place, and its text.
@@ -372,14 +403,17 @@ class _Placement:
         """Choose the units of the elements within another one, and of those within them."""
         free, placed, points = set(range(parent.lo, parent.hi)), list[_Node](), list[_Node]()
         shares = {id(child): self._shares(child.element, parent) for child in parent.children}
-        for child in sorted(parent.children, key=lambda child: -_excess(shares[id(child)])):
+        for child in sorted(parent.children, key=lambda child: (child.is_pair, -_excess(shares[id(child)]))):
             own, element = shares[id(child)], child.element
-            if element.start == element.stop:
-                points.append(child)
-            elif units := self._candidates(element, free):
+            units = self._candidates(element, free) if element.start < element.stop else []
+            if units:
                 child.lo, child.hi = self._with_punctuation(element, parent, *_run(own, units, free), free)
+                child.lo = child.lo if element.opening else parent.lo
+                child.hi = child.hi if element.closing else parent.hi
                 free -= set(range(child.lo, child.hi))
                 placed.append(child)
+            elif element.start == element.stop or not child.is_pair:
+                points.append(child)
             elif placed:
                 nearest = max(placed, key=lambda other: max(own[u] for u in range(other.lo, other.hi)))
                 nearest.children.append(child)
@@ -469,6 +503,20 @@ class _Placement:
             if other.lo < place < other.hi:
                 return other.lo if element.opening else other.hi
         return place
+
+
+def _balanced(weights_TS: Attention) -> Attention:
+    """Return the squares of weights, balanced so that no source piece is read by many target pieces.
+
+    In turn, columns are divided by the square roots of their sums, and rows by their sums (as Sinkhorn does, halfway).
+    """
+    rows = [[w * w + _LEAST for w in row] for row in weights_TS]
+    for _ in range(_ROUNDS):
+        scales = [sum(column) ** -0.5 for column in zip(*rows, strict=True)]
+        rows = [[w * scale for w, scale in zip(row, scales, strict=True)] for row in rows]
+        sums = [sum(row) for row in rows]
+        rows = [[w / total for w in row] for row, total in zip(rows, sums, strict=True)]
+    return rows
 
 
 def _excess(shares: Sequence[float]) -> float:

@@ -11,7 +11,6 @@ model wrote: a check flags a translation or takes that of another search, and th
 target term of the glossary, byte for byte.
 """
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,13 +199,11 @@ def segment(text: str, rules: Rules) -> list[Piece]:
     _look(rules)
     if not rules.segments:
         return [Piece(text, translate=True)]
-    if rules.align is None or not placeholders.may_match(text, rules.markup):
+
+    def split(text: str) -> list[Piece]:
         return sentences.split(text, rules.source, rules.markup)
-    plain, place = formatting.boundaries(text, rules.markup)
-    found = sentences.split(plain, rules.source, rules.markup)
-    ends = itertools.accumulate(len(piece.text) for piece in found)
-    places = [0, *map(place, ends)]
-    return [replace(piece, text=text[a:b]) for piece, (a, b) in zip(found, itertools.pairwise(places), strict=True)]
+
+    return split(text) if rules.align is None else formatting.divided(text, rules.markup, split)
 
 
 # Protect
