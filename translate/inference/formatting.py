@@ -15,7 +15,7 @@ the pairs, `put_back` writes them into the translation:
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source.
 
-Void elements, elements of blocks, images, code and variables are no formatting: they are placeholders, which stay in the
+Elements of blocks, images, line breaks, code and variables are no formatting: they are placeholders, which stay in the
 sentence as symbols.
 """
 
@@ -43,16 +43,16 @@ Span = tuple[int, int]
 _HALF = 0.5  # of the attention of a word
 _LEAST = 1e-6  # a squared weight
 _ROUNDS = 3  # of balancing; more change little
-_VOID = "area base br col embed hr img input link meta source track wbr"
-_BLOCKS = (
-    "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 "
-    "h4 h5 h6 head header html li main nav ol option p pre script section select style summary table tbody td template "
-    "textarea tfoot th thead title tr ul"
+# Elements that are no formatting: those without an end, and blocks.
+_OTHER_ELEMENTS = re.compile(
+    "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr"
+    "|address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
+    "|head|header|html|li|main|nav|ol|option|p|pre|script|section|select|style|summary|table|tbody|td|template"
+    "|textarea|tfoot|th|thead|title|tr|ul"
 )
-_NO_FORMATTING = frozenset(f"{_VOID} {_BLOCKS}".split())
-# Known to be formatting where their partner is in another sentence; <name> may be a variable.
-_INLINE = frozenset(
-    "a abbr b bdi bdo big c cite del dfn em font i ins label mark q s small span strike strong sub sup time tt u".split()
+# Certain to be formatting where their partner is in another sentence; <name> may be a variable.
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
 )
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
@@ -219,7 +219,7 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
     if mark in ("[", "![") or mark.startswith(LINK_ENDS):
         return _Mark(start, stop, mark, "[", mark in ("[", "!["), mark.startswith(LINK_ENDS))
     tag = TAG.fullmatch(mark)
-    if tag is None or mark.endswith("/>") or tag[2].lower() in _NO_FORMATTING:
+    if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None
     return _Mark(start, stop, mark, mark[0] + tag[2].lower(), not tag[1], bool(tag[1]))
 
@@ -228,7 +228,8 @@ def _is_single(mark: _Mark) -> bool:
     """Return whether a mark without a partner is certain to be formatting."""
     if mark.opens == mark.closes:
         return False
-    return mark.closes or not mark.text.startswith(("<", "[")) or mark.name[1:] in _INLINE or mark.name == "["
+    is_variable = mark.text.startswith(("<", "[")) and mark.name != "[" and not _INLINE.fullmatch(mark.name[1:])
+    return mark.closes or not is_variable
 
 
 def _stripped(text: str, start: int, stop: int) -> Span:
@@ -446,7 +447,8 @@ class _Placement:
         for u in range(parent.lo, parent.hi):
             rows = [self.alignment.weights[t] for t in self.pieces[u]]
             part, whole = (
-                sum(w * f for row in rows for w, f in zip(row, fractions, strict=True)) for fractions in (inside, around)
+                sum(w * f for row in rows for w, f in zip(row, fractions, strict=True))
+                for fractions in (inside, around)
             )
             is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
             shares[u] = float(is_all or text in own) if is_symbol or is_all or not whole else part / whole
@@ -490,7 +492,7 @@ class _Placement:
         return next(((a, b) for a, b in reversed(self.source_words) if parent.start < b <= element.start), (0, 0))
 
     def _beside(self, element: Element, shares: Sequence[float], parent: _Node, placed: Sequence[_Node]) -> int:
-        """Return the unit before which an opening mark stands, or one more than that behind which a closing one does."""
+        """Return the number of units of the translation that are before a single mark."""
         source, start = self.pair.source, element.start
         outside = source[parent.element.start : start] if element.opening else source[start : parent.element.stop]
         units = sorted(self.words.intersection(range(parent.lo, parent.hi)))

@@ -90,7 +90,7 @@ def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Transl
 
 def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> Found:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
-    if rules.align is None:
+    if rules.align is None or not (rules.segments or rules.checks):
         return _translate_plain(texts, search, rules)
     formatted = {text: one for text in texts if (one := formatting.take_out(text, rules.markup)).elements}
     plain = _distinct(formatted[text].text if text in formatted else text for text in texts)

@@ -14,6 +14,7 @@ from pathlib import Path
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.errors import UserError
 from translate.inference.engine import LIMIT, Engine, Scorer, divided
+from translate.inference.formatting import Alignment
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
 from translate.text.translation import DecodingConfig, Translation, join
@@ -95,6 +96,17 @@ class SentenceSearch:
         n_tokens = len(translation.tokens) + translation.n_segments
         penalty = length_penalty(max(1, n_tokens), self.decoding.alpha, self.decoding.length_penalty)
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+        """Return the alignment of each source with its translation; None if one of them is too long for the model."""
+        tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
+        sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
+        fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) < limit]
+        found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
+        return [
+            Alignment(tokenizer.spans(source), tokenizer.spans(target), found[i]) if i in found else None
+            for i, (source, target) in enumerate(pairs)
+        ]
 
     def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
         """Return the n best hypotheses of each distinct source; UserError if probabilities are not finite."""

@@ -20,8 +20,7 @@ from transformer.search.hypothesis import LengthRule
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.engine import LIMIT, Engine, Scorer
-from translate.inference.formatting import Alignment
+from translate.inference.engine import Engine, Scorer
 from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
@@ -217,19 +216,9 @@ class Translator:
             markup=formats.markup(options.format),
             glossary=options.terms,
             knows=self.engine.tokenizer.knows,
-            align=self._align if self.engine.can_align else None,
+            align=self.sentences.align if self.engine.can_align else None,
             look=self._check,
         )
-
-    def _align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-        """Return the alignment of each source and its translation; None if one of them is too long for the model."""
-        tokenizer, limit = self.engine.tokenizer, min(self.engine.max_positions or LIMIT, LIMIT)
-        sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
-        fitting = [i for i, lengths in enumerate(zip(*(map(len, ids) for ids in sides), strict=True)) if max(lengths) < limit]
-        found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
-        return [
-            Alignment(*map(tokenizer.spans, pair), found[i]) if i in found else None for i, pair in enumerate(pairs)
-        ]
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
         """Return the best translation of each sentence."""

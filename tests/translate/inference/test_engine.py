@@ -27,6 +27,7 @@ class Parrot:
     max_positions: int | None = None
     n_workers: int = 1
     mixes_lengths: bool = True
+    can_align: bool = False
     precision: str = "fp32"
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:

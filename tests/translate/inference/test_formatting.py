@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.inference import formatting, pipeline
+from translate.inference import pipeline
 from translate.inference.formatting import Alignment
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
@@ -140,3 +140,160 @@ def test_no_tag_is_lost_or_doubled_in_damaged_markup(parts: list[str], seed: int
     found = translated(text, random_attention(seed))
     assert words(found) == words(expected)
     assert tags(found) == tags(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der <b>rote</b> Hund", "Hund <b>rote</b> Der"),
+        ("Der <b>rote <i>Hund</i></b> läuft", "läuft <b><i>Hund</i> rote</b> Der"),
+        ("<b>Der <i>rote</i> Hund</b>", "<b>Hund <i>rote</i> Der</b>"),
+        # Crossing: the one that opens first holds the other.
+        ("Der <b>rote <i>Hund</b> läuft</i> weg", "weg <b><i>läuft Hund</i> rote</b> Der"),
+        # Over sentences, each of which is reversed.
+        ("Der <b>Hund läuft. Die Katze</b> schläft.", "<b>läuft. Hund</b> Der schläft. <b>Katze Die</b>"),
+        # No partner at all; a variable is none.
+        ("Der </i>rote Hund", "Hund rote Der</i>"),
+        ("Der <name> läuft <b>gern</b>", "<b>gern</b> läuft <name> Der"),
+        ("Der <b> rote </b> Hund", "Hund <b>rote</b> Der"),
+        ("Das <b>{name}</b> da", "da <b>{name}</b> Das"),
+        ("<b>\U0001f642 Ja</b> gut", "<b>\U0001f642 gut Ja</b>"),
+    ],
+)
+def test_elements_follow_their_words(text: str, expected: str) -> None:
+    found = translated(text, mirrored)
+    if "Katze" in text:  # an element over two sentences has one mark in each
+        assert re.sub(r"</?b>", "", found) == re.sub(r"</?b>", "", expected)
+        assert is_nested(found)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der **rote** Hund", "Hund **rote** Der"),
+        ("Der ** rote Hund", "Hund rote ** Der"),  # no emphasis
+        ("Der _rote_ [*Hund*](x.md) ~~da~~", "~~da~~ [*Hund*](x.md) _rote_ Der"),
+        ("Der [rote][1] Hund", "Hund [rote][1] Der"),
+        ("Der *`rote`* Hund", "Hund *`rote`* Der"),
+        ("Siehe ![das Bild](x.png) da", "da ![Bild das](x.png) Siehe"),
+    ],
+)
+def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None:
+    assert translated(text, mirrored, markup=MARKDOWN) == expected
+
+
+def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
+    same = random_attention(0)
+
+    def straight(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+        return [
+            replace(one, weights=[[float(s == t) for s in range(len(one.source))] for t in range(len(one.target))])
+            for one in same(pairs)
+            if one
+        ]
+
+    for text in (
+        "Er sagte <b>„Ja!“</b> zu ihr",
+        "Er sagte „<b>Ja</b>!“ zu ihr",
+        "Wir (<i>heute</i>), sie <i>(bald)</i>",
+    ):
+        assert translated(text, straight, str.swapcase) == re.sub(r"<\w>|</\w>", lambda t: t[0], _swapped(text))
+
+
+def _swapped(text: str) -> str:
+    return "".join(part if part.startswith("<") else part.swapcase() for part in re.split(r"(<[^>]*>)", text))
+
+
+def test_all_sentences_are_aligned_at_once_and_none_without_need() -> None:
+    asked: list[list[tuple[str, str]]] = []
+
+    def align(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+        asked.append(list(pairs))
+        return mirrored(pairs)
+
+    rules = Rules(source="de", target="en", n_symbols=16, checks=False, align=align)
+    texts = ["Der Hund läuft", "<b>Der Hund läuft</b>", "Der <b>Hund</b>. Die <i>Katze</i>", "Ein <u>Tag</u>"]
+    found = pipeline.translate(texts, search_by(reversed_words), rules)
+    assert [one.text for one in found][:2] == ["läuft Hund Der", "<b>läuft Hund Der</b>"]
+    assert [len(pairs) for pairs in asked] == [3]
+    asked.clear()
+    pipeline.translate(["Der Hund", "<b>Der Hund</b>", "{name} <br> Katze"], search_by(reversed_words), rules)
+    assert asked == []
+
+
+def test_a_sentence_that_cannot_be_aligned_has_symbols_for_its_marks() -> None:
+    asked: list[str] = []
+
+    def speak(text: str) -> str:
+        asked.append(text)
+        return text.upper()
+
+    assert translated("Der <b>Hund</b>", lambda pairs: [None] * len(pairs), speak) == "DER <b>HUND</b>"
+    assert asked == ["Der Hund", f"Der {symbol(0)}Hund{symbol(1)}"]
+
+
+def test_a_copied_sentence_keeps_its_bytes() -> None:
+    text = "This is <b>the  dog</b> that you have <i>seen </i>."
+    rules = Rules(source="de", target="en", n_symbols=16, align=mirrored)
+    (found,) = pipeline.translate([text], search_by(reversed_words), rules)
+    assert (found.text, found.flags) == (text, ("language",))
+
+
+def test_many_marks_take_linear_time() -> None:
+    text = "Das <b>Haus</b> ist <i>da</i>. " * 3000
+    assert tags(translated(text, mirrored)) == tags(text)
+
+
+# The shipped models
+
+
+def inside(text: str) -> list[tuple[str, int, int]]:
+    """Return each element: its name, and the numbers of its first word and of the word behind it."""
+    n_words, open_, found = 0, list[tuple[str, int]](), list[tuple[str, int, int]]()
+    for part in re.finditer(r"<(/?)(\w+)[^<>]*>|[\w'’-]+", text):
+        if part[2] is None:
+            n_words += 1
+        elif part[1]:
+            i = max(i for i, (name, _) in enumerate(open_) if name == part[2])
+            found.append((*open_.pop(i), n_words))
+        else:
+            open_.append((part[2], n_words))
+    return found
+
+
+def n_right(text: str, right: str) -> int:
+    left = inside(right)
+    return sum(left.remove(element) is None for element in inside(text) if element in left)
+
+
+@pytest.fixture(scope="module", params=sorted(LEAST))
+def shipped(request: pytest.FixtureRequest) -> tuple[str, Translator, list[list[str]]]:
+    pytest.importorskip("ctranslate2")
+    if request.param not in dict(registry.installed()):
+        pytest.skip(f"{request.param} does not ship")
+    lines = (SETS / f"{request.param}.tsv").read_text(encoding="utf-8").splitlines()
+    return request.param, Translator.load(request.param), [line.split("\t") for line in lines]
+
+
+def test_tags_are_on_the_right_words(shipped: tuple[str, Translator, list[list[str]]]) -> None:
+    """The sets have a sentence with tags, and its translation with tags; where several are right, one a column."""
+    name, translator, rows = shipped
+    found = translator([source for source, *_ in rows])
+    right = sum(max(n_right(text, one) for one in several) for text, (_, *several) in zip(found, rows, strict=True))
+    assert right / sum(len(inside(first)) for _, first, *_ in rows) >= LEAST[name]
+
+
+@pytest.mark.parametrize("layout", ["text", "markdown", "html", "srt"])
+def test_words_are_those_without_formatting(shipped: tuple[str, Translator, list[list[str]]], layout: Format) -> None:
+    _, translator, rows = shipped
+    there = Translator(translator.engine, replace(translator.options, format=layout))
+    sources = [source for source, *_ in rows[:: 1 if layout == "text" else 7]]
+    if layout == "markdown":
+        marks = {"b": "**", "i": "*", "u": "~~", "/b": "**", "/i": "*", "/u": "~~", "a": "[", "/a": "](x.md)"}
+        sources = [re.sub(r"<(/?\w)>", lambda tag: marks[tag[1]], source) for source in sources]
+    if layout == "srt":
+        sources = [f"1\n00:00:01,000 --> 00:00:02,000\n{source}\n" for source in sources]
+    without = re.compile(r"</?\w>|\*+|~~|\[|\]\(x.md\)")
+    assert [without.sub("", text) for text in there(sources)] == there([without.sub("", text) for text in sources])
