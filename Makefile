@@ -33,8 +33,8 @@ check: $(INSTALLED)
 BATCHES := $(if $(wildcard prepared/multi30k-de-en/manifest.json),--prepared prepared/multi30k-de-en)
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python scripts/bench_train.py $(BATCHES) --against torch hf hf-tuned
-	$(BIN)/python scripts/bench_train.py $(BATCHES) --against torch hf-tuned --preset paper-base --steps 6
+	$(BIN)/python scripts/bench.py train $(BATCHES) --against torch hf hf-tuned
+	$(BIN)/python scripts/bench.py train $(BATCHES) --against torch hf-tuned --preset paper-base --steps 6
 
 ## docs: the documentation as a site in build/site
 docs: $(INSTALLED)

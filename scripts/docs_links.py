@@ -1,4 +1,4 @@
-"""Hook of mkdocs: pages of the site from files outside docs/, and links between them and docs/.
+"""Hook of mkdocs: pages and colours of the site from files outside docs/, and links between them and docs/.
 
 The pages in docs/ are read as plain Markdown too, so they link to files of the repository. In the site, links to the
 files in `PAGES` lead to their pages, links to other files lead to copies, and links to folders become plain text. A
@@ -21,6 +21,7 @@ PAGES = {
     "translate/models/de-en/README.md": "models/de-en.md",
     "translate/models/en-de/README.md": "models/en-de.md",
 }
+COLOURS = ROOT / "translate" / "pictures" / "colours.css"  # of all pages that this project makes
 COPIES = "files"  # the folder of the site with copies of linked files
 _LINK = re.compile(r"(\[[^\]]*\]\(|\b(?:src|srcset)=\")([^)\s\"]+)([)\"])")
 _DRAWING = re.compile(r'<img [^>]*src="([^"]+/architecture\.svg)"[^>]*>')
@@ -28,7 +29,8 @@ _HREF = re.compile(r'(?<=href=")([^"]+)')
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add the pages that are outside docs/, and copies of the files that pages link to."""
+    """Add the colours, the pages that are outside docs/, and copies of the files that pages link to."""
+    files.append(File.generated(config, "site/colours.css", content=COLOURS.read_text(encoding="utf-8")))
     texts = {source: (ROOT / source).read_text(encoding="utf-8") for source in PAGES}
     for source, page in PAGES.items():
         files.append(File.generated(config, page, content=texts[source]))

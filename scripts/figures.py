@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the figures of the documentation that `translate explain` does not draw, as SVG files.
+"""Draw the figures of numbers that `translate explain` does not draw, as SVG files.
 
     python scripts/figures.py [NAME ...]
 
@@ -7,19 +7,18 @@ Without names, all of them. The numbers are computed here, with fixed seeds, or 
 """
 
 import argparse
-import html
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from results import is_default
+from cases.curve import is_default
 
 from transformer.attention import causal_mask, padding_mask, window_mask
 from transformer.loss import smoothed_nll
 from translate.files import read_json, write_bytes
-from translate.pictures.plotting import COLOURS, INK, PALETTE, QUIET, heat_map, new_axes, new_figure, rendered
+from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure, rendered
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "guide" / "figures"
@@ -95,7 +94,7 @@ def smoothing() -> Any:
 
 
 def initial() -> Any:
-    """Return loss and first gradients of the record of `scripts/bench_initial.py`."""
+    """Return loss and first gradients of the record of `scripts/bench.py initial`."""
     runs = read_json(RECORDS / "initial.json")["runs"]
     figure = new_figure(7.5, 2.9)
     losses, gradients = new_axes(figure, 1, 2)
@@ -153,7 +152,7 @@ def learning() -> Any:
 
 
 def curve() -> Any:
-    """Return BLEU over lines/s of the record of `scripts/bench_decode.py --curve`, the default's point named."""
+    """Return BLEU over lines/s of the record of `scripts/bench.py curve`, the default's point named."""
     record = read_json(CURVE)
     figure = new_figure(7.5, 3.4)
     for axes, (test_set, points) in zip(new_axes(figure, 1, len(record["sets"])), record["sets"].items(), strict=True):
@@ -245,85 +244,7 @@ def seeds() -> Any:
     return figure
 
 
-_MODEL = "tests/transformer/test_model.py"
-_ATTENTION = ("#32-attention", "transformer/attention.py", "tests/transformer/test_attention.py")
-_LAYERS = ("transformer/layers.py", "tests/transformer/test_layers.py")
-_NORM = ("add and norm", "#31-encoder-and-decoder-stacks", *_LAYERS)
-_FEED_FORWARD = ("feed-forward network", "#33-feed-forward-networks", *_LAYERS)
-_EMBEDDINGS = ("transformer/embedding.py", "tests/transformer/test_embedding.py")
-_EMBEDDING = ("embedding", "#34-embeddings-and-softmax", *_EMBEDDINGS)
-_POSITIONS = ("+ position encoding", "#35-positional-encoding", *_EMBEDDINGS)
-# Parts from bottom to top: name, section of page 7, code, test.
-ENCODER = (_EMBEDDING, _POSITIONS, ("self-attention", *_ATTENTION), _NORM, _FEED_FORWARD, _NORM)
-DECODER = (
-    _EMBEDDING,
-    _POSITIONS,
-    ("masked self-attention", "#31-encoder-and-decoder-stacks", "transformer/attention.py", _MODEL),
-    _NORM,
-    ("attention to the encoder", *_ATTENTION),
-    _NORM,
-    _FEED_FORWARD,
-    _NORM,
-    ("logits and softmax", "#34-embeddings-and-softmax", "transformer/model.py", _MODEL),
-)
-_DARK = "; ".join(f"--{name}: {PALETTE[name][1]}" for name in ("ink", "accent", "quiet"))
-# In a page of the site, the drawing has the page's colours, and the site drops the line for dark windows, as it has a
-# switch of its own.
-_STYLE = f"""
-    @media (prefers-color-scheme: dark) {{ .architecture {{ {_DARK} }} }}
-    .architecture text {{ font: 13px sans-serif; fill: var(--ink, {INK}); text-anchor: middle; }}
-    .architecture .small {{ font-size: 10px; }}
-    .architecture rect {{ fill: var(--accent, {COLOURS[0]}); fill-opacity: 0.12; stroke: var(--accent, {COLOURS[0]}); }}
-    .architecture .stack {{ fill: none; stroke: var(--quiet, {QUIET}); stroke-dasharray: 5 4; }}
-    .architecture > path {{ fill: none; stroke: var(--quiet, {QUIET}); stroke-width: 1.5; marker-end: url(#tip); }}
-    .architecture marker path {{ fill: var(--quiet, {QUIET}); }}
-    .architecture a:hover text, .architecture a:focus text {{ text-decoration: underline; }}"""
-
-
-def architecture() -> str:
-    """Return the drawing of the Transformer as SVG, whose parts link to their section, code and test."""
-    left, right, step, width, bottom = 20, 330, 66, 240, 640
-    parts: list[str] = []
-
-    def link(target: str, text: str, x: float, y: float, size: str = "") -> str:
-        kind = f' class="{size}"' if size else ""
-        return f'<a href="{target}"><text x="{x:g}" y="{y:g}"{kind}>{html.escape(text)}</text></a>'
-
-    def top(i: int) -> int:
-        return bottom - step * i - 46
-
-    for x, column in ((left, ENCODER), (right, DECODER)):
-        middle = x + width / 2
-        for i, (name, section, code, test) in enumerate(column):
-            y = top(i)
-            parts.append(f'<path d="M{middle:g} {y + 66} V{y + 49}"/>')
-            parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="46" rx="6"/>')
-            parts.append(link(f"../7-the-paper.md{section}", name, middle, y + 19))
-            parts.append(link(f"../../../{code}", code.split("/")[-1], middle - 58, y + 37, "small"))
-            parts.append(link(f"../../../{test}", test.split("/")[-1], middle + 52, y + 37, "small"))
-    ends = ((left, len(ENCODER)), (right, len(DECODER) - 1))
-    for x, n in ends:
-        height = step * (n - 2) - 4
-        sizes = f'x="{x - 10}" y="{top(n - 1) - 10}" width="{width + 20}" height="{height}"'
-        parts.append(f'<rect class="stack" {sizes} rx="8"/>')
-        place = f"translate({x + width + 22} {top(n - 1) + height / 2:g}) rotate(90)"
-        parts.append(f'<text class="small" transform="{place}">N = 6 layers</text>')
-    start, end = top(len(ENCODER) - 1), top(4) + 23  # from the encoder's last norm to the decoder's second attention
-    parts.append(f'<path d="M{left + width / 2:g} {start} V{start - 26} H{right - 24} V{end} H{right - 3}"/>')
-    for x, text in ((left, "source tokens"), (right, "target tokens, shifted right")):
-        parts.append(f'<text x="{x + width / 2:g}" y="{bottom + 36}">{text}</text>')
-    last = top(len(DECODER) - 1)
-    parts.append(f'<path d="M{right + width / 2:g} {last} V{last - 17}"/>')
-    parts.append(f'<text x="{right + width / 2:g}" y="{last - 24}">probabilities of the next token</text>')
-    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 30 620 660" width="620" role="img" class="architecture">'
-    tip = '<marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
-    defs = f'<defs>{tip}<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
-    title = "<title>The Transformer: encoder to the left, decoder to the right</title>"
-    return "\n".join([head, title, f"<style>{_STYLE}\n</style>", defs, *parts, "</svg>", ""])
-
-
 FIGURES: dict[str, Callable[[], Any]] = {
-    "architecture": architecture,
     "six-words": six_words,
     "queries-and-keys": queries_and_keys,
     "averages": averages,
@@ -350,8 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="figures to draw", metavar="NAME")
     for name in parser.parse_args(argv).names or FIGURES:
         place = IMAGES.get(name, FOLDER) / f"{name}.svg"
-        figure = FIGURES[name]()
-        write_bytes(place, figure.encode() if isinstance(figure, str) else rendered(figure, "svg"))
+        write_bytes(place, rendered(FIGURES[name](), "svg"))
         print(place)
     return 0
 

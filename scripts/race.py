@@ -20,13 +20,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from bench_train import HuggingFace, PlainTorch, plain_loop
+from peers import HuggingFace, PlainTorch, plain_loop
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
@@ -43,9 +43,10 @@ from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
 from translate.text.translation import TranslationOptions
-from translate.training.loop import Schedule, Trainer, terminable
+from translate.training.checkpoints import TrainState
+from translate.training.plan import make_plan
 from translate.training.run import Run
-from translate.training.train import new_trainer, preflight
+from translate.training.train import Schedule, assemble, preflight, terminable, train
 from translate.training.update import precision
 
 BEAM = 5
@@ -186,24 +187,27 @@ def ours(race: Race, config: ExperimentConfig) -> None:
     tune_malloc()
     keep_kernels()
     folder = Path(race.task.folder)
-    prepared = prepare(config, folder / "prepared", _ignore)
+    with ExitStack() as locks:
+        plan = make_plan(
+            config, Run(folder / "run"), folder / "prepared", say=_ignore, run_lock=locks, corpus_lock=locks
+        )
     race.note("prepared")
-    started: list[Trainer] = []
+    started: list[TrainState] = []
 
     def score(model: ModelFolder, pairs: Sequence[Pair]) -> float:
         def translate(lines: Sequence[str], beam_size: int) -> list[str]:
             translations = Translator(model, TranslationOptions(beam_size=beam_size)).translate_lines(lines)
             return [translation.text for translation in translations]
 
-        race.check(started[0].state.step, translate)
+        race.check(started[0].step, translate)
         return float(race.checks[-1]["greedy"])
 
-    trainer = new_trainer(config, prepared, Run(folder / "run"), score_bleu=score, say=_ignore)
-    started.append(trainer)
-    race.n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    trainer.optimizer.register_step_post_hook(lambda *_: race.note("first update"))
-    preflight(trainer)
-    trainer.train()
+    state, parts = assemble(plan, Prepared.open(plan.corpus), say=_ignore, score_bleu=score)
+    started.append(state)
+    race.n_parameters = sum(parameter.numel() for parameter in parts.output.model.parameters())
+    parts.updater.optimizer.register_step_post_hook(lambda *_: race.note("first update"))
+    preflight(state, parts)
+    train(state, parts)
 
 
 def plain(kind: Callable[[ModelConfig], nn.Module], race: Race, config: ExperimentConfig) -> None:
@@ -220,7 +224,7 @@ def plain(kind: Callable[[ModelConfig], nn.Module], race: Race, config: Experime
     model, update = plain_loop(kind, architecture, device, dtype)
     race.n_parameters = sum(parameter.numel() for parameter in model.parameters())
     sampler = Sampler(prepared.train, training.batch_tokens, training.max_tokens, training.seed)
-    schedule = Schedule(training, d_model=architecture.d_model, n_batches=sampler.n_batches, batches_per_update=1)
+    schedule = Schedule.of(training, architecture.d_model, sampler.n_batches)
 
     def translate(lines: Sequence[str], beam_size: int) -> list[str]:
         model.eval()

@@ -63,6 +63,7 @@ EXIT_CODES = """## Exit codes
 | 0 | success |
 | 1 | `train --reproduce` found a difference, or a run of a grid failed |
 | 2 | an error in the input, with a message on stderr |
+| 129 | the terminal of `train` was closed (SIGHUP) |
 | 130 | Ctrl-C |
 | 141 | the reader of the output closed it |
 | 143 | SIGTERM |"""

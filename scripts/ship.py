@@ -5,13 +5,12 @@
     python scripts/ship.py de-en --to toy --updates 50                                     # the same steps; minutes
     python scripts/ship.py runs/de-en-3 --to translate/models/de-en --weaknesses weaknesses.md    # a run that has ended
 
-The recipe trains in three stages. The second reads text that the other direction translated back, the third
-translations that both directions chose together, so stages of both directions take turns, in runs/DIRECTION-STAGE. Each
-step continues after an interruption. It is skipped if it has ended and neither what it is made of nor its result has
-changed, by their SHA-256.
+The recipe trains in stages. All but the first read text that the other direction translated back, so stages of both
+directions take turns, in runs/DIRECTION-STAGE. Each step continues after an interruption. It is skipped if it has ended
+and neither what it is made of nor its result has changed, by their SHA-256.
 
 The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The weight of reranking and the
-limits of the flag `confidence` are chosen as bench_confidence.py --tune does, on the validation set and the test sets
+limits of the flag `confidence` are chosen as `bench.py confidence --tune` does, on the validation set and the test sets
 with "dev" in their name, with the last model of the other direction or that of --rerank. The card names every corpus of
 the run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
 error. A person writes the weaknesses of the model.
@@ -27,9 +26,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bench_confidence import tuned
-from bench_practical import answers, by_topic, chrf, sentences
-from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
+from cases.confidence import tuned
+from cases.practical import answers, by_topic, chrf, sentences
+from records import (
+    Record,
+    card_before,
+    history,
+    lineage,
+    machine_name,
+    score_cells,
+    signatures,
+    state_of,
+    table,
+)
 
 from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train
@@ -56,8 +65,8 @@ TOY_LINES = 20  # of each corpus in one language
 LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
-    "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
-    "whether these extend to a model that was trained on them is not settled in law. "
+    "The code of this project is under Apache-2.0. The weights were trained on text under the licenses of this table; "
+    "whether these reach a model is unsettled. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
 ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
@@ -98,14 +107,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def stages(direction: str) -> list[str]:
-    """Return the experiments that make a model, in order: those of the other direction make synthetic text for them."""
-    return [*(f"{each}-{stage}" for stage in (1, 2) for each in DIRECTIONS), f"{direction}-3"]
+    """Return the experiments that make a model, each after those whose models it starts from or reads text of."""
+    order: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        langpair, _, number = name.rpartition("-")
+        before = [f"{langpair}-{int(number) - 1}"] if number != "1" else []
+        sources = load(RECIPE / f"{name}.toml").data.mono_sources
+        before += [Path(model).name for source in sources for model in (source.model, source.rerank) if model]
+        for needed in dict.fromkeys(before):
+            if needed not in order:
+                add(needed)
+        order[name] = None
+
+    add(max(path.stem for path in RECIPE.glob(f"{direction}-[1-9].toml")))
+    return [*order]
 
 
 def opposite(direction: str) -> Path:
     """Return the run of the last stage of the other direction that has a model."""
     other = "-".join(reversed(direction.split("-")))
-    return next(run for stage in "321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
+    return next(run for stage in "987654321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
 
 
 def trained(direction: str, updates: int | None) -> Path:
@@ -257,8 +279,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
-        f"Trained by this project, without third-party weights, by `python scripts/ship.py {config.data.langpair} --to "
-        "FOLDER`, in the runs listed under Training. Use it with "
+        "Trained by this project, without third-party weights, by the commands listed under Training. "
+        f"`python scripts/ship.py {config.data.langpair} --to FOLDER` repeats their recipe. Use it with "
         f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
@@ -314,15 +336,18 @@ def licences() -> dict[str, dict[str, str]]:
     found = {"grammar": {"title": "grammar", "licence": "Apache-2.0", "origin": "this project"}}
     for group in read_library(LIBRARY).values():
         for name, corpus in group.items():
-            for language in ("de", "en"):
+            paths = corpus.get("paths", {})
+            for language, other in (("de", "en"), ("en", "de")):
                 key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                if paths:  # of which two corpora may share one
+                    key = f"{paths[language]} + {paths[other]}"
                 found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
     return found
 
 
 def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
-    if (found := licences().get(corpus.split()[0])) is None:
+    if (found := licences().get(corpus) or licences().get(corpus.split()[0])) is None:
         raise UserError(f"{corpus}: has no entry in {LIBRARY}; a model ships with all its licences")
     return found
 
@@ -370,7 +395,8 @@ def practical(small: Path) -> str:
     found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
-        f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
+        f"{len(found)} sentences written for this project, without those that are nearly in its phrase book, "
+        f"translated with the settings of `translate text`. {BLOCK}"
     )
     said = "\n\n".join(block(one.source, one.reference, one.translation) for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"

@@ -27,6 +27,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from harness import machine
 from race import BEAM, CONTENDERS, NEAR, Task, run
 
 from translate.config.load import load
@@ -36,7 +37,7 @@ from translate.files import json_sha256, read_json, write_json
 from translate.machine import git, set_up_threads
 
 MARKS = (33.5, 35.1, 41.0)
-CODE = ("transformer", "translate", "scripts/race.py", "scripts/bench_train.py")
+CODE = ("transformer", "translate", "scripts/race.py", "scripts/peers.py")
 SEEDS = 3  # of a record, at least
 SAME = ("processor", "threads", "torch")  # of times that are compared
 CONFIG = "configs/recipes/multi30k-speedrun.toml"
@@ -98,8 +99,6 @@ def measured(args: argparse.Namespace) -> tuple[Record, Record | None]:
 
     Other contenders stay from the record in the file that is to be written.
     """
-    from contenders import machine
-
     set_up_threads()
     skipped: dict[str, str] = {}
     if "joeynmt" in args.contenders and not args.joeynmt:

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,13 @@ CORPORA = next(
     (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"
 )
 MODEL_TESTS = Path(__file__).parent / "transformer"
+
+
+# A job that nohup or a scheduler starts ignores signals, and the processes that it starts inherit that; tests of what a
+# signal does would wait for ever.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,5 +1,6 @@
 """Load the programs in scripts/, which is not a package, as modules."""
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -17,3 +18,8 @@ def program(name: str) -> ModuleType:
     sys.modules[name] = module  # dataclasses look up the annotations of their fields here
     spec.loader.exec_module(module)
     return module
+
+
+def case(name: str) -> ModuleType:
+    """Return scripts/cases/NAME.py as a module; pytest has scripts/ on its path."""
+    return importlib.import_module(f"cases.{name}")

@@ -12,7 +12,7 @@ import pytest
 
 from transformer.config import ModelConfig
 from translate.config.load import load, read_library
-from translate.config.schema import ExperimentConfig, HubSource, TsvSource
+from translate.config.schema import ExperimentConfig, HubSource, TextSource, TsvSource
 from translate.corpus.sources import describe
 from translate.experiments.grid import Grid, load_grid
 
@@ -73,6 +73,33 @@ def test_the_library_names_a_licence_and_an_origin_for_every_corpus() -> None:
             assert corpus["origin"], name
 
 
+# Public sets that papers report scores on, by the beginning of the name of their files.
+PUBLIC_SETS = (
+    "covost2 mucow mt-geneval xquad paws-x mgsm ud-pud cocoa-mt contrawsd xnli xsid mlqe-pe newstest flores ntrex wmt "
+    "test_2016 dev."
+)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CONFIGS if name.startswith(("configs/shipped/", "configs/recipes/"))]
+)
+def test_no_evaluation_set_is_training_text(name: str) -> None:
+    """Scores on them would be void."""
+    data = experiment(name).data
+    used = [
+        Path(value).name
+        for source in data.training_sources
+        for value in vars(source).values()
+        if isinstance(value, str)
+    ]
+    assert [file for file in used if file.startswith(tuple(PUBLIC_SETS.split()))] == []
+    if name.startswith("configs/shipped/"):
+        held_out = {
+            Path(source.source).name.split(".")[0] for source in data.held_out if isinstance(source, TextSource)
+        }
+        assert {"covost2-de-en-devtest", "mucow", "mt-geneval", "xquad", "contrawsd", "xnli-dev-test"} <= held_out
+
+
 def test_a_dictionary_of_the_library_is_read_in_the_direction_of_the_experiment() -> None:
     for source, target in (("de", "en"), ("en", "de")):
         config = load(ROOT / "configs/shipped/de-en-1.toml", [f'data.source="{source}"', f'data.target="{target}"'])
@@ -110,7 +137,11 @@ def test_its_sources_read_the_language_pair_that_it_names(name: str) -> None:
         if isinstance(source, HubSource):
             assert (source.source, source.target) == (f"translation.{data.source}", f"translation.{data.target}")
         elif source.kind == "text":
-            assert (f".{data.source}." in source.source, f".{data.target}." in source.target) == (True, True)
+            sides = [
+                re.search(rf"\.{code}[.-]", file)
+                for file, code in ((source.source, data.source), (source.target, data.target))
+            ]
+            assert all(sides)
 
 
 @every_wmt_config

@@ -10,6 +10,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -168,12 +169,15 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--help",
         "--gpus",
         "--cpus",
-    }  # options of torchrun, comet-score, docker
+        "--filter",
+    }  # options of torchrun, comet-score, docker, git
     text = page(name)
     if name == "howto/coming-from.md":  # the other cells of its tables name options of other toolkits
         text = re.sub(r"^\|.*\|(?=[^|\n]*\|$)", "", text, flags=re.MULTILINE)
     code = re.findall(r"`([^`\n]+)`", text)
-    scripts = set(re.findall(r"(?<![\w/])scripts/\w+\.py", page(name)))
+    scripts = {*re.findall(r"(?<![\w/])scripts/\w+\.py", page(name))}
+    if "scripts/bench.py" in scripts:
+        scripts |= {f"scripts/{path.relative_to(ROOT / 'scripts')}" for path in (ROOT / "scripts/cases").glob("*.py")}
     known = options().union(*(re.findall(r'"(--[a-z][\w-]*)"', (ROOT / script).read_text()) for script in scripts))
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
         assert option in known, option
@@ -195,6 +199,33 @@ def test_the_flags_of_translations_are_listed():
     assert {name for name, is_suspicious in rows if is_suspicious} == translation.SUSPICIOUS
 
 
+def test_every_commit_of_a_record_is_in_the_history():
+    """A record that names another one cannot be made again; the history of a shallow clone is not here."""
+
+    def commits(value: object) -> set[str]:
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        own = {value["commit"]} if isinstance(value, dict) and isinstance(value.get("commit"), str) else set()
+        return own.union(*map(commits, parts))
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("needs a clone with its history")
+    history = set(git("rev-list", "HEAD").split())
+    lost = {name: commits(record) - history for name, record in records().items()}
+    assert {name: found for name, found in lost.items() if found} == {}
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_evaluation_sets_in_the_training_text_are_those_of_the_cards():
+    listed = re.findall(r"^\| [^|`]+ \| `([\w-]+)` \|$", PAGES["fidelity.md"], re.MULTILINE)
+    assert len(listed) >= 8
+    for card in (ROOT / "translate" / "models").glob("*/README.md"):
+        data = between(card.read_text(encoding="utf-8"), "## Data", "## Training")
+        assert [name for name in listed if f"\n| {name} | " not in data] == []
+
+
 def test_numbers_of_the_readme_are_those_of_records():
     rows = re.findall(r"^\| \[([\w-]+)\]\(.*?\|.*?\| (\S+) \| (\S+) \|$", README, re.MULTILINE)
     assert len(rows) >= 3
@@ -206,6 +237,9 @@ def test_numbers_of_the_readme_are_those_of_records():
     for name in ("torch", "hf-tuned"):
         assert f"{ratios[name]:.1f} times as fast as a tuned loop" in text
     assert f"{ratios['hf']:.0f} times as fast as MarianMTModel untuned" in text
+    times = {name: of["ours_is_times"] for name, of in records()["bench-train-small-processor"]["contenders"].items()}
+    assert f"[{times['ours-float32']:.2f} times]" in text
+    assert f"the tuned loops {times['torch']:.2f} and {times['hf-tuned']:.2f} times" in text
 
 
 def test_the_speed_of_the_server_is_that_of_its_newest_record():

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import translate
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case
 from translate.commands.main import main
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -26,7 +26,7 @@ def german() -> Translator:
 
 @pytest.fixture(scope="module")
 def everyday() -> ModuleType:
-    return program("bench_everyday")
+    return case("everyday")
 
 
 @every_model

@@ -2,6 +2,7 @@
 
 import errno
 import re
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -46,7 +47,14 @@ class OptionError(UserError):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM asked the process to end; the command exits with code 143, as Ctrl-C does with 130."""
+    """SIGTERM, or SIGHUP of a closed terminal, asked the process to end; the exit code is 128 + the number.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        self.number = int(number)
 
 
 def say(message: str) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,6 +163,17 @@ def is_out_of_memory(error: Exception) -> bool:
     reasons = ("can't allocate memory", "Storage size calculation overflowed", "bad_alloc", "out of memory")
     known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, if it is loaded
     return known or (isinstance(error, RuntimeError) and any(reason in str(error) for reason in reasons))
+
+
+@contextmanager
+def out_of_memory(message: str) -> Iterator[None]:
+    """Turn a lack of memory in this block into a UserError."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(message) from error
 
 
 def release_memory() -> None:

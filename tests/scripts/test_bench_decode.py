@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from records import table
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case, program
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -17,10 +18,6 @@ from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 LINES = ["der Hund", "die Katze und das Kind", "ein Hund", "das Kind"] * 4
-
-
-def decoding_table(records: list[dict]) -> str:
-    return program("results").decoding_table(records)
 
 
 @pytest.fixture
@@ -33,8 +30,12 @@ def command(tmp_path: Path) -> list[str]:
     model_folder.save(model, tokenizer, TranslationSpec("de", "en"), tmp_path / "model")
     for name in ("source", "reference"):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    script = str(SCRIPTS / "bench_decode.py")
-    return [sys.executable, script, *(str(tmp_path / name) for name in ("model", "source", "reference"))]
+    return [
+        sys.executable,
+        str(SCRIPTS / "bench.py"),
+        "decode",
+        *(str(tmp_path / name) for name in ("model", "source", "reference")),
+    ]
 
 
 @pytest.fixture
@@ -58,18 +59,22 @@ def test_every_contender_is_timed_and_scored_on_the_same_lines(measured) -> None
         assert ("cold_s" in values) == (name in ("ours", "ct2"))
         assert 0 <= values["bleu"] <= 100
     assert record["contenders"]["ours"]["ours_is_times"] == record["contenders"]["ours-bf16"]["ours_bf16_is_times"] == 1
-    table = decoding_table([record]).splitlines()
-    assert len(table) == 2 + len(names)
-    assert {row.count("|") for row in table} == {11}
+    shown = table(case("decode").rows(record)).splitlines()
+    assert len(shown) == 2 + len(names)
+    assert {row.count("|") for row in shown} == {11}
 
 
 @pytest.mark.slow
 def test_the_curve_has_a_point_for_each_contender_beam_and_test_set(
     command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    files, folder = command[-2:], command[2]
-    options = ["--curve", "--beams", "1", "4", "--rounds", "1", "--lines", "3", "--folder", folder]
-    done = subprocess.run([*command, *files[::-1], *options], capture_output=True, text=True, timeout=200)
+    folder = command[3]
+    for name in ("one", "two"):
+        for side, file in (("de", "source"), ("en", "reference")):
+            (tmp_path / f"{name}.{side}").write_bytes((tmp_path / file).read_bytes())
+    options = ["--suffix", "", "--beams", "1", "4", "--rounds", "1", "--lines", "3", "--folder", folder]
+    words = [*command[:2], "curve", folder, *(str(tmp_path / name) for name in ("one", "two")), *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     *_, last = done.stdout.splitlines()
     points = [of for points in json.loads(last)["sets"].values() for of in points]

@@ -4,14 +4,15 @@ import json
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+import harness
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case
 from translate.commands.text import Text
 
-bench = program("bench_everyday")
+bench = case("everyday")
 HOUSE = ["house", "home"]
 
 
@@ -73,10 +74,10 @@ def test_the_list_for_the_models_languages_is_used_and_failures_are_shown(
         assert not options.checks
         return SimpleNamespace(engine=parts, passages=passages)
 
-    monkeypatch.setattr("translate.commands.text.open_translator", opened)
-    assert bench.main(["any", "--no-checks"]) == 0
+    monkeypatch.setattr(bench, "open_translator", opened)
+    assert harness.main(["everyday", "any", "--no-checks"]) == 0
     *failures, record = capsys.readouterr().out.splitlines()
     assert "milk -> ?  (accepted: Milch)" in failures
-    assert len(failures) == 199
+    assert sum(" -> " in line for line in failures) == 199
     expected = {"list": "everyday.en-de.tsv", "checks": False, "accepted": 1, "loops": 0, "too_long": 0}
     assert json.loads(record).items() >= expected.items()

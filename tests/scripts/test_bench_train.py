@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 
-sys.path.insert(0, str(SCRIPTS))  # the programs import each other
-bench = program("bench_train")
+bench = case("train")
 
 
 @pytest.mark.slow
 def test_contenders_are_timed_and_named_on_stderr() -> None:
     options = ["--preset", "tiny", "--against", "torch", "--rounds", "2", "--steps", "2", "--batch-tokens", "128"]
-    command = [sys.executable, str(SCRIPTS / "bench_train.py"), *options]
+    command = [sys.executable, str(SCRIPTS / "bench.py"), "train", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "torch: round 2" in done.stderr
@@ -70,3 +69,33 @@ def test_the_weights_of_torch_begin_in_the_ranges_of_ours() -> None:
         assert ranges(*its.in_proj_weight.chunk(3), its.out_proj.weight) == pytest.approx(expected, rel=0.01)
     expected = ranges(layer.feed_forward.w_1.weight, layer.feed_forward.w_2.weight)
     assert ranges(other.linear1.weight, other.linear2.weight) == pytest.approx(expected, rel=0.01)
+
+
+def test_ours_in_float32_computes_norms_in_it_and_products_in_bf16() -> None:
+    """In a process of its own, as a contender is."""
+    code = f"""
+import json, sys
+import numpy as np, torch
+sys.path[:0] = {[str(SCRIPTS.parent), str(SCRIPTS)]!r}
+from cases import train as bench
+from transformer.config import ModelConfig
+from translate.corpus.batches import collate
+from translate.corpus.prepare import EncodedPairs
+batch = collate(EncodedPairs.of([[5, 7, 9]], [[9, 4, 8, 6, 11]]), np.array([0]), pad=0, bos=1, eos=2)
+found = {{}}
+for name in ("ours", "ours-float32"):
+    model, update = bench.MAKERS[name](ModelConfig(**{SIZES!r}, dropout=0.1), torch.device("cpu"), torch.bfloat16)
+    types = found[name] = {{"LayerNorm": set(), "Linear": set()}}
+    for module in model.modules():
+        if (kind := type(module).__name__) in types:
+            module.register_forward_hook(lambda _, x, y, kind=kind, types=types: types[kind].add(str(y.dtype)))
+    update(batch, 0.01)
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+print(json.dumps({{name: {{kind: sorted(types) for kind, types in of.items()}} for name, of in found.items()}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "ours": {"LayerNorm": ["torch.bfloat16"], "Linear": ["torch.bfloat16"]},
+        "ours-float32": {"LayerNorm": ["torch.float32"], "Linear": ["torch.bfloat16"]},
+    }

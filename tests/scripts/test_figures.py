@@ -17,7 +17,8 @@ def test_every_figure_is_shown_and_has_a_program() -> None:
     pytest.importorskip("matplotlib")
     figures = program("figures")
     files = {path.stem for path in figures.FOLDER.glob("*.svg")}
-    assert files == SHOWN == (figures.FIGURES.keys() - figures.IMAGES.keys()) | program("outputs").PICTURES.keys()
+    made = (figures.FIGURES.keys() - figures.IMAGES.keys()) | program("outputs").PICTURES.keys()
+    assert files == SHOWN == made | {"architecture"}  # which is drawn by hand
     assert all((folder / f"{name}.svg").exists() for name, folder in figures.IMAGES.items())
 
 
@@ -33,7 +34,6 @@ def test_each_page_of_the_guide_has_a_figure_and_exercises_with_answers() -> Non
 
 def test_the_parts_of_the_architecture_link_to_sections_code_and_tests() -> None:
     svg = (GUIDE / "figures" / "architecture.svg").read_text(encoding="utf-8")
-    assert svg == program("figures").architecture()
     targets = re.findall(r'href="([^"]+)"', svg)
     headings = re.findall(r"^## (.+)$", (GUIDE / "7-the-paper.md").read_text(encoding="utf-8"), re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -7,9 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import harness
 import pytest
+import records
 
-from tests.programs import program
+from tests.programs import case, program
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
@@ -48,10 +50,10 @@ def test_a_published_score_of_another_kind_is_labelled() -> None:
 
 
 def test_two_processes_with_one_thread_each_are_shown_as_such() -> None:
-    assert results.machine_name(CPU) == "Xeon, 2 x 1 thread"
-    assert results.machine_name(CPU | {"processes": 1, "threads": 2}) == "Xeon, 2 threads"
-    assert results.machine_name({"processor": "Xeon", "threads": 1, "device": "cpu"}) == "Xeon, 1 thread"
-    assert results.machine_name(CPU | {"device": "H100"}) == "2 x H100"
+    assert records.machine_name(CPU) == "Xeon, 2 x 1 thread"
+    assert records.machine_name(CPU | {"processes": 1, "threads": 2}) == "Xeon, 2 threads"
+    assert records.machine_name({"processor": "Xeon", "threads": 1, "device": "cpu"}) == "Xeon, 1 thread"
+    assert records.machine_name(CPU | {"device": "H100"}) == "2 x H100"
 
 
 def test_a_run_with_a_parent_shows_its_own_and_the_total_compute() -> None:
@@ -93,7 +95,7 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
     write_run(tmp_path / "a", None)
     write_run(tmp_path / "b", tmp_path / "a" / "checkpoints" / "step-00000002")
     write_run(tmp_path / "c", tmp_path / "b" / "model")
-    record = results.record_of(tmp_path / "c")
+    record = records.record_of(tmp_path / "c")
     assert (record["languages"], record["pairs"], record["steps"], record["seconds"]) == ("de-en", 29, 3, 400.0)
     assert [(parent["steps"], parent["seconds"]) for parent in record["parents"]] == [(2, 200.0), (3, 400.0)]
     assert record["scores"]["news"] == {"lines": 3}
@@ -101,7 +103,7 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
 
 
 def test_parents_before_a_shipped_model_are_those_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(records, "RECORDS", tmp_path / "records")
     (tmp_path / "records").mkdir()
     known = run("known", command="translate train b.toml --from runs/a", date="2026-11-22")
     (tmp_path / "records" / "known.json").write_text(json.dumps(known), encoding="utf-8")
@@ -111,14 +113,14 @@ def test_parents_before_a_shipped_model_are_those_on_its_card(tmp_path: Path, mo
     lines = [f"- `{command}`, commit 012345678, seed 1: 5 updates" for command in commands]
     (shipped / "README.md").write_text("\n".join(["## Training", "", *lines]), encoding="utf-8")
     write_run(tmp_path / "runs" / "c", shipped)
-    record = results.record_of(tmp_path / "runs" / "c")
+    record = records.record_of(tmp_path / "runs" / "c")
     assert [parent and parent["command"] for parent in record["parents"]] == [None, known["command"]]
     assert results.total_compute(record) == "over 3.2 core h"
 
 
 def test_a_benchmark_names_the_model_that_its_commit_had() -> None:
     record = {"model": "de-en", "commit": "0123456789abcdef", "layers": "6 + 2"}
-    assert results.model_name(record) == "de-en of commit 012345678, 6 + 2 layers"
+    assert records.model_name(record) == "de-en of commit 012345678, 6 + 2 layers"
 
 
 def test_a_record_that_is_not_stored_is_not_linked() -> None:
@@ -130,15 +132,15 @@ def test_a_record_that_is_not_stored_is_not_linked() -> None:
         "products": "bfloat16",
         "contenders": {"ours": speed},
     }
-    assert rows(program("results").speed_table([record]))[0]["sizes"] == "tiny"
-    stored = rows(program("results").speed_table([record | {"file": "bench-tiny"}]))
+    assert next(case("train").rows(record))["sizes"] == "tiny"
+    stored = [*case("train").rows(record | {"file": "bench-tiny"})]
     assert stored[0]["sizes"] == "[tiny](scripts/results/bench-tiny.json)"
 
 
 def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tmp_path / "gone" / "model")
     with pytest.raises(UserError, match="belongs to no run"):
-        results.record_of(tmp_path / "a")
+        records.record_of(tmp_path / "a")
 
 
 COMMITS = [("0123456789abcdef", False), ("fedcba9876543210", True), ("0123456789abcdef", True)]
@@ -159,7 +161,7 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     for name in ("RESULTS.md", "grids.md", "serve.md", "speedrun.md"):
         (tmp_path / name).write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(results, "ROOT", tmp_path)
-    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(records, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
     monkeypatch.setattr(results, "GRIDS", tmp_path / "grids.md")
     monkeypatch.setattr(results, "SPEEDRUN", tmp_path / "speedrun.md")
@@ -190,8 +192,8 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
     dates = {"x-round9": "2026-11-24", "x-round10": "2026-11-24", "x-round2": "2026-11-22"}
     for name, date in dates.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(run(name, date=date)), encoding="utf-8")
-    monkeypatch.setattr(results, "RECORDS", tmp_path)
-    assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    assert [record["name"] for record in records.records("training")] == ["x-round10", "x-round9", "x-round2"]
 
 
 def test_a_grid_names_the_machines_that_trained_it_and_not_where_it_was_scored() -> None:
@@ -245,7 +247,7 @@ def test_the_table_of_a_speedrun_has_the_time_to_each_mark_and_its_ratio_to_ours
 
 
 def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
     assert "have not run yet" in results.sizes()
     load = [
         {"threads": n, "alignment": alignment, "per_second": 10.4 * n, "p50_ms": 7, "peak_mb": 300 + n}
@@ -273,15 +275,15 @@ class Copying:
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "table"),
+    ("name", "options"),
     [
-        ("bench_guards", [], results.guard_table),
-        ("bench_confidence", ["--rerank", "en-de"], results.check_table),
-        ("bench_terms", ["--pairs", "1"], results.terms_table),
+        ("guards", []),
+        ("confidence", ["--rerank", "en-de"]),
+        ("terms", ["--pairs", "1"]),
     ],
 )
 def test_a_new_record_of_a_benchmark_has_a_row(
-    kind: str, options: list[str], table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    name: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     """The names in a record are those that its table reads."""
@@ -291,8 +293,8 @@ def test_a_new_record_of_a_benchmark_has_a_row(
             file.writelines(f"{sentence.format(n)}\n" for n in range(5))
     monkeypatch.setattr(Translator, "load", lambda *_, **__: Copying())
     arguments = ["de-en", str(tmp_path / "set")]
-    assert program(kind).main([*arguments, *options]) == 0
+    assert harness.main([name, *arguments, *options]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert record["kind"] == kind
-    (row,) = rows(table([record]))
+    assert record["kind"] == f"bench_{name}"
+    (row,) = case(name).rows(record)
     assert row["set"] == f"{tmp_path.name}/set"

@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from records import record_of
 
-from tests.programs import SCRIPTS, program
+from tests.programs import SCRIPTS, case, program
 from translate.commands.main import main
 from translate.config.load import load
 from translate.models.folder import ModelFolder
@@ -39,7 +40,7 @@ valid_bleu_sentences = 0
 
 
 ship = program("ship")
-confidence = program("bench_confidence")
+confidence = case("confidence")
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +57,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two practical sentences; a hundred would take seconds."""
-    lines = ["travel\tWo ist der Zug?\tWhere is the train?\n", "shop\tIch suche Brot.\tI am looking for bread.\n"]
+    """Two practical sentences, not nearly in the phrase book; a hundred would take seconds."""
+    lines = [
+        "travel\tMeine Tante radelt nach Lissabon.\tMy aunt is cycling to Lisbon.\n",
+        "shop\tIch suche Handschuhe aus Leder.\tI am looking for leather gloves.\n",
+    ]
     (tmp_path / "practical.de-en.tsv").write_text("".join(lines), encoding="utf-8")
     monkeypatch.setitem(ship.answers.__globals__, "DATA", tmp_path)
 
@@ -80,7 +84,7 @@ def test_a_run_ships_with_its_card(
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
     assert "| travel | " in card
-    assert "    Ich suche Brot.\n    I am looking for bread.\n" in card
+    assert "    Ich suche Handschuhe aus Leder.\n    I am looking for leather gloves.\n" in card
     assert "| grammar | 70 | Apache-2.0 | this project |" in card
     assert "| word list |" in card
     translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
@@ -103,7 +107,7 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
     assert ship.main(["runs/on", "--to", "models/on", "--weaknesses", "bad.md"]) == 0
     card = (place / "models/on/README.md").read_text(encoding="utf-8")
     assert 0 < card.index(": 2 updates, ") < card.index(": 3 updates, ") < card.index(": 5 updates, ")
-    assert {*program("results").record_of(Path("runs/on"))["parents"]} == {None}  # no run before has a record
+    assert {*record_of(Path("runs/on"))["parents"]} == {None}  # no run before has a record
     back = CONFIG.replace('source = "de"\ntarget = "en"', 'source = "en"\ntarget = "de"')
     (place / "back.toml").write_text(back, encoding="utf-8")
     assert main(["train", "back.toml", "--from", "runs/y"]) == 0
@@ -291,7 +295,7 @@ def test_the_record_of_a_run_holds_its_data_cost_and_scores(place: Path, monkeyp
     """Uses a run written by real training."""
     monkeypatch.chdir(place)
     assert main(["evaluate", "runs/x"]) == 0
-    record = program("results").record_of(Path("runs/x"))
+    record = record_of(Path("runs/x"))
     manifest = json.loads((place / "runs" / "x" / "manifest.json").read_text(encoding="utf-8"))
     assert record["pairs"] == manifest["data"]["counts"]["kept"] > 70
     assert (record["name"], record["languages"], record["steps"], record["parents"]) == ("x", "de-en", 2, [])

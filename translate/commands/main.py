@@ -20,7 +20,7 @@ from translate.machine import git, is_out_of_memory, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
 EXIT_MISTAKE = 2
-EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
+EXIT_INTERRUPTED, EXIT_PIPE_CLOSED = 130, 141  # 128 + the signal, as in a shell
 
 # Each command with the first sentence of its help.
 GROUPS = {
@@ -85,7 +85,8 @@ def program() -> NoReturn:
         code, is_stopped = main(), False
     except SystemExit as stop:  # of a server, which has cleaned up
         code, is_stopped = int(stop.code or 0), not stop.code
-    if is_stopped or code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+    is_stopped = is_stopped or (code > 128 and code != EXIT_PIPE_CLOSED)  # by a signal
+    if is_stopped:
         others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
         for thread in others:
             thread.join(0.1)
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code.
 
     0 is success, 1 a repeated run with a different result or a failed run of a grid, 2 a mistake of the user, 130
-    Ctrl-C, 141 a closed pipe and 143 SIGTERM.
+    Ctrl-C, 141 a closed pipe, 143 SIGTERM and 129 SIGHUP.
     """
     set_up_threads()
     _settle_streams()
@@ -108,8 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
-    except Terminated:
-        return EXIT_TERMINATED
+    except Terminated as error:
+        return 128 + error.number
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:

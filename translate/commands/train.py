@@ -1,6 +1,7 @@
 """`translate train`: train an experiment, or repeat a run."""
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -75,7 +76,8 @@ def run(options: Train) -> int:
 
 
 def _say(message: str) -> None:
-    """Print a line to stderr without breaking the progress bar."""
+    """Print a line to stderr without breaking the progress bar; one that is gone must not keep a run from saving."""
     from tqdm import tqdm
 
-    tqdm.write(message, file=sys.stderr)
+    with suppress(OSError):
+        tqdm.write(message, file=sys.stderr)

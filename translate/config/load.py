@@ -14,8 +14,10 @@ by weight:
 A corpus is a source as in `data.train`, and may also have
 
     path        of two line-aligned files: "news.{language}.gz" stands for both languages
+    paths       the same by language, such as { de = "formal.de.gz", en = "both.en.gz" }
     language    of a source of kind "mono", required; one in the wrong language for its side of the pairs is skipped
     licence, origin    for the cards of models; without effect on training
+    use         "evaluation" for public test sets: no training text, but held out from it
 
 The table `data.mono` has keys that all corpora of kind "mono" share, such as `model`; those of a corpus go before them.
 """
@@ -35,7 +37,7 @@ from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section, Sourc
 from translate.errors import UserError, reason
 
 LIBRARY_KEYS = ("library", "weights", "mono")
-_LIBRARY_NOTES = ("licence", "origin", "language")
+_LIBRARY_NOTES = ("licence", "origin", "language", "use")
 
 Schema = TypeVar("Schema", bound=Section)
 
@@ -164,7 +166,38 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= MAX_WEIGHT:
             raise UserError(f"{where}: data.weights.{key} = {_shown(weight)}: must be a number from 0 to {MAX_WEIGHT}")
     rest = {key: value for key, value in data.items() if key not in LIBRARY_KEYS}
-    return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])]}
+    evaluation = list(_evaluation(groups, data, where))
+    held_out = {"held_out": [*evaluation, *data.get("held_out", [])]} if evaluation else {}
+    return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])], **held_out}
+
+
+def _evaluation(
+    groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any], where: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the corpora of the library that are evaluation sets, as sources that are held out from training.
+
+    UserError, which begins with `where`, if the experiment trains on one of them.
+    """
+    weights, replay = data.get("weights", {}), data.get("replay")
+    old = replay.get("sources", ()) if isinstance(replay, dict) else ()
+    listed = [source for sources in (data.get("train", ()), old) for source in sources if isinstance(source, dict)]
+    used = {with_codes(value, data) for source in listed for value in source.values() if isinstance(value, str)}
+    for group, corpora in groups.items():
+        for name, corpus in corpora.items():
+            if "use" not in corpus:
+                continue
+            if corpus["use"] != "evaluation":
+                raise UserError(
+                    f'{data["library"]}: {group}.{name}.use = {_shown(corpus["use"])}: must be "evaluation"'
+                )
+            source: dict[str, Any] = with_codes(_source(corpus, data), data)  # type: ignore[assignment]
+            files = {value for value in source.values() if isinstance(value, str)} - {source.get("kind")}
+            if weights.get(name, weights.get(group, 0)) or files & used:
+                raise UserError(
+                    f"{where}: {name} is an evaluation set of {data['library']} and no training text; remove it from "
+                    "data.weights, data.train and data.replay, or use it as data.valid or in data.test"
+                )
+            yield source
 
 
 def read_library(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
@@ -196,7 +229,7 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
             weight, whole = weights.get(name, weights.get(group, 0)), {**shared, **corpus}
             where = f"{data['library']}: {group}.{name}"
             if weight and _fits(whole, data, where):
-                source = _source(whole, weight)
+                source = {**_source(whole, data), "weight": float(weight)}
                 _check_source(with_codes(source, data), where)
                 yield source
 
@@ -213,10 +246,13 @@ def _check_source(source: object, where: str) -> None:
         raise UserError(f"{where}: {_sentence(error, _OneSource).replace('source.', '', 1)}") from error
 
 
-def _source(corpus: Mapping[str, Any], weight: float) -> dict[str, Any]:
+def _source(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a corpus of the library as a source of the experiment."""
-    source = {key: value for key, value in corpus.items() if key not in _LIBRARY_NOTES} | {"weight": float(weight)}
-    if "kind" not in source and "path" in source:
+    source = {key: value for key, value in corpus.items() if key not in _LIBRARY_NOTES}
+    if isinstance(paths := source.get("paths"), dict):
+        del source["paths"]
+        source |= {side: path for side in ("source", "target") if (path := paths.get(data.get(side))) is not None}
+    elif "kind" not in source and "path" in source:
         path = source.pop("path")
         source |= {side: path.replace("{language}", f"{{{side}}}") for side in ("source", "target")}
     return source

@@ -270,6 +270,8 @@ class DataConfig(Section):
         valid: source of the validation pairs.
         test: sources of the test sets, by name.
         replay: an older corpus to train on as well.
+        held_out: sources whose pairs, and pairs that share a side of 4 words or more with them, leave the training
+            text; `library` adds its evaluation sets.
     """
 
     source: str
@@ -279,6 +281,7 @@ class DataConfig(Section):
     valid: Source
     test: dict[str, Source] = Field(default_factory=dict)
     replay: ReplayData | None = None
+    held_out: tuple[Source, ...] = Field(default=(), strict=False)
 
     @property
     def langpair(self) -> str:
@@ -297,8 +300,8 @@ class DataConfig(Section):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All sources: of training, validation and tests."""
-        return (*self.training_sources, self.valid, *self.test.values())
+        """All sources: of training, validation and tests, and those that are held out."""
+        return (*self.training_sources, self.valid, *self.test.values(), *self.held_out)
 
     @property
     def mono_sources(self) -> tuple[MonoSource, ...]:
@@ -418,22 +421,35 @@ class AugmentationConfig(Section):
 
     Attributes:
         case: both sides in upper or lower case.
+        title: both sides with a capital at the beginning of each word.
+        capitals: text of up to 4 words without final punctuation, with another first letter.
         ending: without the final punctuation of both sides, or with one.
-        markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
+        symbols: placeholders, which stand for variables, in place of words and their translations; the tokenizer needs
             two placeholders.
         names: another name of the corpus in place of one that both sides share.
         spelling: the source without letters that many keyboards lack ("Strasse", "Gruesse"), for languages with such
             rules.
+        typos: the source with one or two typing errors.
+        values: other dates, times, weekdays, months, numbers and amounts in place of those that both sides share,
+            written as CLDR does, for German and English; the rate is the same for all lengths, and rare kinds give
+            several variants.
         joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
             the rate is the same for all lengths.
+        formality: share of the pairs whose German target says "Sie", or "du" or "ihr", that begin with the tag <formal>
+            or <informal>; adds no variants.
     """
 
     case: Rate = 0.0
+    title: Rate = 0.0
+    capitals: Rate = 0.0
     ending: Rate = 0.0
-    markup: Rate = 0.0
+    symbols: Rate = 0.0
     names: Rate = 0.0
     spelling: Rate = 0.0
+    typos: Rate = 0.0
+    values: Rate = 0.0
     joined: Rate = 0.0
+    formality: Rate = 0.0
 
 
 _ARCHITECTURE: dict[str, Any] = {

@@ -1,24 +1,33 @@
 """Variants of training pairs, so that a model can read text as people type it.
 
-    case     HALLO! and hallo for Hallo!: both sides in upper or lower case
-    ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
-    markup   a word and its translation, or the whole sentence, between placeholders, as between tags
-    names    "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
-    spelling "Strasse" and "ueber" in the source alone: without letters that many keyboards lack
-    joined   a pair and those that follow it in its source, as one long pair
+    case      HALLO! and hallo for Hallo!: both sides in upper or lower case
+    title     Guten Morgen, Tom for Guten Morgen, tom: both sides with a capital at the beginning of each word
+    capitals  "Save" for "save": short text without final punctuation, with another first letter
+    ending    "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
+    symbols   words and their translations as placeholders, which stand for variables
+    names     "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
+    spelling  "Strasse" and "ueber" in the source alone: without letters that many keyboards lack
+    typos     "Gutne Morgen" in the source alone: one or two typing errors
+    values    "um 20:15 Uhr" for "um 8 Uhr": other dates, times, numbers and amounts in place of those that both sides
+              share, and such text alone; `localized.py` finds and writes them
+    joined    a pair and those that follow it in its source, as one long pair
 
 A rate is the probability for a source of 12 words. For other lengths, the probability is inversely proportional to the
-number of words, up to 1, since people type short sentences more often; for `joined`, it is the same for all lengths. In
-scripts without spaces, two characters count as a word. Variants depend only on the pair, or on the pairs that are
-joined; `names` also depends on earlier pairs.
+number of words, up to 1, since people type short sentences more often; for `joined` and `values`, it is the same for
+all lengths, and rare kinds of values give several variants. In scripts without spaces, two characters count as a
+word. Variants depend only on the pair, or on the pairs that are joined; `names` also depends on earlier pairs.
 
 A variant that is a validation or test pair is not added.
+
+`formality` adds no variants: it begins a share of the sources whose German translation says "Sie" or "du" with a tag.
 
 If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
 in translation.
 """
 
+import random
 import re
+import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,10 +35,12 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from translate.config.schema import AugmentationConfig
+from translate.corpus import localized
 from translate.corpus.cleaning import n_words
-from translate.corpus.sources import Pair, untagged
+from translate.corpus.sources import Pair, untagged, with_symbols
 from translate.text import languages
-from translate.text.placeholders import SYMBOL, protect, symbol
+from translate.text.formality import TAGS, form_of_address
+from translate.text.placeholders import SYMBOL, symbol
 
 TYPICAL_WORDS = 12
 
@@ -40,6 +51,12 @@ _END = re.compile("[.!?。！？؟।]$")  # of Latin, Chinese and Japanese, Ara
 _MARKS = ((re.compile("[\u3041-\u30ff\u3400-\u9fff]"), "。！"), (re.compile("[\u0900-\u09ff]"), "।!"))
 _WIDE_ENDS = "。", "！", "？"  # no space follows
 _WORD = re.compile(r"\b[^\W_]{2,}\b")
+_FREE = r"(?:^|(?<=\s))", r"(?=$|[\s.,!?;:])"  # around a word that a symbol may stand for
+_SHORT = 4  # words of headings and entries of menus
+_TYPED = re.compile(r"[^\W\d_]{4,}")  # words that may have a typing error
+# Variants of a pair by the rarest kind of expression that its sides share.
+_COPIES = {"time": 8, "weekday": 8, "amount": 8, "date": 3, "month": 3, "number": 1}
+_ALONE = 2  # pairs of an expression alone for each pair with a rare kind
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2,}\b")
 
 
@@ -50,7 +67,7 @@ class Augmenter:
         n_symbols: placeholders of the tokenizer.
         dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
             model would learn to copy everything there; and words of titles ("The", "New") would pass for names.
-        source: language code of the source, for its spellings.
+        source, target: language codes, for spellings, values and forms of address.
         is_held_out: returns whether a pair is a validation or test pair.
 
     Attributes:
@@ -64,20 +81,26 @@ class Augmenter:
         n_symbols: int,
         dictionary: Mapping[str, str] = MappingProxyType({}),
         source: str = "",
+        target: str = "",
         is_held_out: Callable[[Pair], bool] = lambda pair: False,
     ) -> None:
         rules = languages.find(source)
-        self._rates = {kind: rate for kind, rate in config.model_dump().items() if rate}
+        self._rates = {kind: rate for kind, rate in config.model_dump(exclude={"formality"}).items() if rate}
+        self._formality = config.formality
+        self._langpair = f"{source}-{target}"
         self.added: dict[str, int] = dict.fromkeys(self._rates, 0)
         self.refused = 0
         self._n_symbols = n_symbols
         self._is_held_out = is_held_out
         self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
             "case": _other_case,
+            "title": _in_title_case,
+            "capitals": _other_capital,
             "ending": _other_ending,
-            "markup": partial(_marked_up, dictionary, n_symbols),
+            "symbols": partial(_with_symbols_for_words, dictionary, n_symbols),
             "names": self._renamed,
             "spelling": partial(_respelled, rules.respellings if rules else ()),
+            "typos": _mistyped,
         }
         self._words = {*dictionary, *dictionary.values()}
         self._names: list[str] = []
@@ -89,7 +112,7 @@ class Augmenter:
         for tagged in pairs:
             tag, pair = untagged(tagged)
             source, target = with_symbols(pair, self._n_symbols)
-            yield tag + source, target
+            yield self._tagged(tag, (source, target))
             if "names" in self._rates:
                 self._collect_names((source, target))
             variants = list(self._variants_of((source, target)))
@@ -100,7 +123,15 @@ class Augmenter:
                     self.refused += 1
                 else:
                     self.added[kind] += 1
-                    yield tag + variant[0], variant[1]
+                    yield self._tagged(tag, variant)
+
+    def _tagged(self, tag: str, pair: Pair) -> Pair:
+        """Return the pair with a tag before its source, and in a share of the pairs that of the form of address."""
+        source, target = pair
+        if self._formality and _draw("formality", pair) < self._formality:
+            form = form_of_address(target, source)
+            tag += f"{TAGS[form]} " if form else ""
+        return tag + source, target
 
     def _variants_of(self, pair: Pair) -> Iterator[tuple[str, Pair]]:
         for kind, make in self._variants.items():
@@ -109,6 +140,19 @@ class Augmenter:
                 chance = min(1.0, rate * TYPICAL_WORDS / max(1, n_words(pair[0])))
                 if draw < chance and (variant := make(pair, draw / chance)) is not None:
                     yield kind, variant
+        if rate := self._rates.get("values"):
+            yield from (("values", variant) for variant in self._with_other_values(pair, rate))
+
+    def _with_other_values(self, pair: Pair, rate: float) -> Iterator[Pair]:
+        """Yield the pair with other dates, times, numbers and amounts, and such text alone."""
+        kinds = localized.kinds(pair, self._langpair)
+        copies = max((_COPIES[kind] for kind in kinds), default=0)
+        for i in range(copies):
+            if (draw := _draw(f"values {i}", pair)) < rate:
+                if (variant := localized.replaced(pair, self._langpair, f"{draw}")) is not None:
+                    yield variant
+                if i < _ALONE < copies:
+                    yield with_symbols(localized.alone(self._langpair, f"{draw}"), self._n_symbols)
 
     def _collect_names(self, pair: Pair) -> None:
         """Remember the names of a pair. The first word of a sentence has a capital in any case and may be none."""
@@ -147,29 +191,47 @@ class Augmenter:
         return (source, target) if is_joined else None
 
 
-def with_symbols(pair: Pair, n_symbols: int) -> Pair:
-    """Return the pair with symbols for the text to keep unchanged, or the pair itself if the sides differ in it.
-
-    Symbols are numbered in the order of the source; repeated text is matched in order. The tag of a synthetic source
-    stays. Training and validation both encode the result.
-    """
-    if not n_symbols:
-        return pair
-    tag, natural = untagged(pair)
-    source, target = (protect(side) for side in natural)
-    if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
-        return pair
-    numbers: dict[str, list[int]] = {}
-    for number, original in enumerate(source.originals):
-        numbers.setdefault(original, []).append(number)
-    renamed = [numbers[original].pop(0) for original in target.originals]
-    return tag + source.text, SYMBOL.sub(lambda match: symbol(renamed[int(match[1]) - 1]), target.text)
-
-
 def _other_case(pair: Pair, choice: float) -> Pair | None:
     source, target = (side.upper() if choice < 0.5 else side.lower() for side in pair)
     # A script without case cannot show the case that the other side should have.
     return (source, target) if source != pair[0] and target != pair[1] else None
+
+
+def _is_named(word: str, side: str) -> bool:
+    """Return whether a capital shows that the word is a name or a noun."""
+    return word[0].isupper() and not side.startswith(word)
+
+
+def _in_title_case(pair: Pair, choice: float) -> Pair | None:
+    if any(side.isupper() for side in pair):
+        return None
+    source, target = (re.sub(r"(?<!\S)[^\W\d_]", lambda first: first[0].upper(), side) for side in pair)
+    return (source, target) if source != pair[0] else None
+
+
+def _other_capital(pair: Pair, choice: float) -> Pair | None:
+    """Return short text with a capital at the beginning of both sides, or with one less in the source."""
+    if any(_END.search(side) for side in pair) or not pair[1] or n_words(pair[0]) > _SHORT or pair[0].isupper():
+        return None
+    source, target = pair
+    if source[:1].islower():
+        return source[0].upper() + source[1:], target[0].upper() + target[1:]
+    # Languages such as German have capitals of their own, which lower case in the source must not change.
+    if source[:1].isupper() and source[1:].islower() and target[1:] == target[1:].lower():
+        return source[0].lower() + source[1:], target
+    return None
+
+
+def _mistyped(pair: Pair, choice: float) -> Pair | None:
+    """Return the pair with one or two typing errors in the source: a letter left out, doubled, moved or replaced."""
+    draw, source = random.Random(f"{choice}{pair[0]}"), pair[0]
+    words = [word for word in _TYPED.finditer(source) if not word[0].isupper()]
+    for word in sorted(draw.sample(words, min(len(words), draw.choice([1, 1, 2]))), key=lambda word: -word.start()):
+        i = word.start() + draw.randrange(1, len(word[0]) - 1)
+        here, there = source[i], source[i + 1]
+        other = draw.choice(["", here * 2, there, draw.choice(string.ascii_lowercase)])
+        source = source[:i] + other + (here if other == there else "") + source[i + 1 + (other == there) :]
+    return (source, pair[1]) if source != pair[0] else None
 
 
 def _other_ending(pair: Pair, choice: float) -> Pair | None:
@@ -208,19 +270,20 @@ def _text(sentences: Sequence[str]) -> str:
     return text
 
 
-def _marked_up(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice: float) -> Pair | None:
-    """Return the sentence between two symbols, or a shared word as a symbol, or one or two words between symbols."""
+def _with_symbols_for_words(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice: float) -> Pair | None:
+    """Return the pair with symbols for one or two names or nouns and their translations, which stand between spaces."""
     if any(SYMBOL.search(side) for side in pair):
         return None
-    shared = [link for link in _links(pair, lambda word: word) if link[0] == link[1]]
-    links = _links(pair, dictionary.get) or shared
-    if not links or choice < 0.2:
-        first, second = symbol(0), symbol(1)
-        return first + pair[0] + second, first + pair[1] + second
-    if shared and choice < 0.4:
-        return _with_words(pair, shared[:1], lambda i, word: symbol(i))
-    n = 2 if choice >= 0.7 and n_symbols >= 4 else 1
-    return _with_words(pair, links[:n], lambda i, word: symbol(2 * i) + word + symbol(2 * i + 1))
+    shared = _links(pair, lambda word: word)
+    links = [link for link in [*_links(pair, dictionary.get), *shared] if all(map(_is_free, link, pair))]
+    links = [link for link in links if any(map(_is_named, link, pair))]
+    n = 2 if choice >= 0.7 and n_symbols >= 2 else 1
+    chosen = list(dict(links[-n:] if choice < 0.3 else links[:n]).items())
+    return _with_words(pair, chosen, lambda i, word: symbol(i)) if chosen else None
+
+
+def _is_free(word: str, side: str) -> bool:
+    return re.search(re.escape(word).join(_FREE), side) is not None
 
 
 def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:

@@ -6,20 +6,28 @@ The batches of an epoch are a pure function of the lengths, the budget, the seed
 integers, and a resumed run continues with exactly the sentences that it has not used.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translate.corpus.prepare import Component, EncodedPairs, Mixture
+from transformer.config import ModelConfig
+from translate.config.schema import TrainingConfig
+from translate.corpus.prepare import Component, EncodedPairs, Mixture, Prepared, Side
+from translate.corpus.tokenizer import SubwordDropout
 from translate.errors import UserError
 
 Index = NDArray[np.integer]  # sentence numbers, int32 if they fit
 Lengths = NDArray[np.int32]
+T = TypeVar("T")
+
+AHEAD = 2  # updates whose batches are made while one is computed
 
 
 class Position(NamedTuple):
@@ -238,15 +246,12 @@ def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
 
 def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
     """Return the sentences of one batch as padded tensors."""
-    src = [pairs.src(int(i)) for i in index]
-    tgt = [pairs.tgt(int(i)) for i in index]
-    src_BS = _padded(src, pad, end=eos)
-    tgt_out = _padded(tgt, pad, end=eos)
+    src_BS, src_lengths = _padded(pairs.src_side, index, pad, end=eos)
+    tgt_out, tgt_lengths = _padded(pairs.tgt_side, index, pad, end=eos)
     tgt_in = torch.full_like(tgt_out, pad)
     tgt_in[:, 0] = bos
     # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
-    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], dtype=np.int64) for side in (src, tgt))
     return Batch(src_BS, tgt_in, tgt_out, _places(tgt_lengths, tgt_out.size(1)), src_lengths, tgt_lengths)
 
 
@@ -279,10 +284,102 @@ def largest(pairs: EncodedPairs, batches: Sequence[Index]) -> Index:
     return batches[int(np.lexsort((columns, positions))[-1])]
 
 
-def _padded(sentences: list[NDArray[np.integer]], pad: int, end: int) -> Tensor:
-    """Return the sentences, each followed by `end`, padded on the right to a `width`."""
-    rows = np.full((len(sentences), width(max(map(len, sentences)) + 1)), pad, dtype=np.int64)
-    for row, ids in zip(rows, sentences, strict=True):
-        row[: len(ids)] = ids
-        row[len(ids)] = end
-    return torch.from_numpy(rows)
+def _padded(side: Side, index: Index, pad: int, end: int) -> tuple[Tensor, NDArray[np.int64]]:
+    """Return sentences, each followed by `end`, padded on the right to a `width`; and their lengths with `end`."""
+    ids, offsets = side
+    starts, stops = offsets[index], offsets[index + 1]
+    lengths = (stops - starts + 1).astype(np.int64)
+    rows = np.full((len(index), width(int(lengths.max()))), pad, dtype=np.int64)
+    for row, start, stop in zip(rows, starts, stops, strict=True):
+        row[: stop - start] = ids[start:stop]
+        row[stop - start] = end
+    return torch.from_numpy(rows), lengths
+
+
+class BatchFeed:
+    """The micro-batches of the updates of one process, on its device.
+
+    Args:
+        model: gives the special tokens and the size of the vocabulary.
+        rank, n_ranks: number of this process among those that train together, from 0, and how many they are.
+
+    Attributes:
+        sampler: the order of all batches, the same in all processes.
+        batches_per_update: micro-batches in an update, over all processes.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        config: TrainingConfig,
+        model: ModelConfig,
+        device: torch.device,
+        mixture: Mixture,
+        rank: int = 0,
+        n_ranks: int = 1,
+    ) -> None:
+        self._prepared, self._model, self._rank, self._n_ranks = prepared, model, rank, n_ranks
+        # With its number: in the thread that makes batches, "cuda" is the first GPU, even if this process uses another.
+        self._device = torch.empty(0, device=device).device
+        self.batches_per_update = config.accumulate * n_ranks
+        self.sampler = Sampler(prepared.train, config.batch_tokens, config.max_tokens, config.seed, mixture)
+        rate = config.subword_dropout
+        self._dropout = SubwordDropout(prepared.tokenizer, rate, config.max_tokens) if rate else None
+
+    def updates(self, position: Position) -> Iterator[tuple[list[Batch], Position]]:
+        """Yield the micro-batches of each update, and the position after it; batches go to the ranks in turn."""
+        stream = self.sampler.stream(position)
+        while True:
+            group = []
+            for i in range(self.batches_per_update):
+                index, position = next(stream)
+                if i % self._n_ranks == self._rank:
+                    group.append(self._training_batch(index, position))
+            yield group, position
+
+    def _training_batch(self, index: Index, position: Position) -> Batch:
+        """Return the training pairs in `index` as a batch, with subword dropout if it is on.
+
+        Args:
+            position: the sampler's, which together with the seed determines the dropout.
+        """
+        pairs = self._prepared.train
+        if self._dropout is not None:
+            rng = np.random.default_rng([self.sampler.seed, *position])
+            sides = [[self._dropout(side(int(i)), rng).tolist() for i in index] for side in (pairs.src, pairs.tgt)]
+            pairs, index = EncodedPairs.of(*sides), np.arange(len(index))
+        return self.collate(pairs, index)
+
+    def largest(self, epoch: int) -> Batch:
+        """Return the batch of an epoch that needs the most memory."""
+        return self.collate(self._prepared.train, largest(self._prepared.train, self.sampler.batches(epoch)))
+
+    def collate(self, pairs: EncodedPairs, index: Index) -> Batch:
+        """Return the pairs in `index` as a batch on the device; UserError if a token id is beyond the vocabulary."""
+        model = self._model
+        batch = collate(pairs, index, pad=model.pad, bos=model.bos, eos=model.eos)
+        highest = max(int(batch.src.max()), int(batch.tgt_out.max()))
+        if highest >= model.vocab_size:
+            raise UserError(
+                f"{self._prepared.folder}: holds the token id {highest}, but the model has {model.vocab_size} tokens; "
+                "the corpus is damaged or of another tokenizer: run `translate prepare` again"
+            )
+        return batch.to(self._device)
+
+
+def prefetched(items: Iterator[T], n: int = AHEAD) -> Generator[T]:
+    """Yield the items in their order, while a thread makes up to `n` of them ahead.
+
+    What `items` raises is raised at its place. Closing the generator ends the thread.
+    """
+    pool, end = ThreadPoolExecutor(1, thread_name_prefix="batches"), object()
+    ahead = deque(pool.submit(next, items, end) for _ in range(n))
+    try:
+        while True:
+            ahead.append(pool.submit(next, items, end))
+            item = ahead.popleft().result()
+            if item is end:
+                return
+            yield cast(T, item)
+    finally:
+        pool.shutdown(cancel_futures=True)

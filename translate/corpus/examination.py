@@ -93,7 +93,9 @@ def examine(config: ExperimentConfig) -> Examination:
     sources = [source for source in data.training_sources if not _is_unmade(source)]
     skipped = [describe(source) for source in data.training_sources if _is_unmade(source)]
     valid = list(read_pairs(data.valid, root, data.langpair))
-    tests = itertools.chain.from_iterable(read_pairs(source, root, data.langpair) for source in data.test.values())
+    tests = itertools.chain.from_iterable(
+        read_pairs(source, root, data.langpair) for source in (*data.test.values(), *data.held_out)
+    )
     cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain(valid, tests)))
     lengths: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     ratios: Counter[float] = Counter()

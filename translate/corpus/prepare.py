@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,25 @@ from tqdm import tqdm
 
 from translate.config.load import Stored, validated
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
-from translate.corpus.augmentation import Augmenter, with_symbols
-from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs, without_place
+from translate.corpus.sources import (
+    LANGPAIRS,
+    TAG,
+    Pair,
+    describe,
+    dictionary,
+    identity,
+    read_pairs,
+    with_symbols,
+    without_place,
+)
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
+from translate.text.formality import TAGS
+
+if TYPE_CHECKING:
+    from translate.corpus.augmentation import Augmenter
+    from translate.corpus.cleaning import Cleaner, Report
 
 FORMAT = 1
 
@@ -161,10 +174,13 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     del settings["data"]["root"]
     data = settings["data"]
     # Keys of later versions must not change fingerprints of old corpora.
-    for key in ("names", "spelling"):
+    for key in ("title", "capitals", "symbols", "names", "spelling", "typos", "values", "formality"):
         if not settings["augmentation"][key]:
             del settings["augmentation"][key]
-    sources = [*data["train"], data["valid"], *data["test"].values()]
+    settings["augmentation"]["markup"] = 0.0  # a key of old corpora
+    sources = [*data["train"], data["valid"], *data["test"].values(), *data["held_out"]]
+    if not data["held_out"]:
+        del data["held_out"]
     if data["replay"]:
         del data["replay"]["share"]  # used in training alone
         sources += data["replay"]["sources"]
@@ -192,7 +208,7 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for source in data.sources:
         inputs |= identity(source, root, data.langpair)
-    if (config.augmentation.markup or config.augmentation.names) and data.langpair in LANGPAIRS:
+    if (config.augmentation.symbols or config.augmentation.names) and data.langpair in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
     return inputs
 
@@ -275,11 +291,12 @@ class EncodedPairs:
             ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
+        src_side, tgt_side: the sides.
         src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
     """
 
     def __init__(self, src: Side, tgt: Side) -> None:
-        self._src, self._tgt = src, tgt
+        self.src_side, self.tgt_side = src, tgt
         self.src_lengths, self.tgt_lengths = (np.diff(offsets).astype(np.int32) for _, offsets in (src, tgt))
         self.n_pairs = len(self.src_lengths)
 
@@ -292,12 +309,12 @@ class EncodedPairs:
 
     def src(self, i: int) -> NDArray[np.integer]:
         """Return the ids of source sentence i, a view."""
-        ids, offsets = self._src
+        ids, offsets = self.src_side
         return ids[offsets[i] : offsets[i + 1]]
 
     def tgt(self, i: int) -> NDArray[np.integer]:
         """Return the ids of target sentence i, a view."""
-        ids, offsets = self._tgt
+        ids, offsets = self.tgt_side
         return ids[offsets[i] : offsets[i + 1]]
 
 
@@ -422,17 +439,29 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
     """
     _check_test_names(config)
     n_symbols = _n_symbols(config, tokenizer)
-    if config.augmentation.markup and n_symbols < 2:
+    augmentation = config.augmentation
+    if augmentation.symbols and n_symbols < 2:
         raise UserError(
-            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
-            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
+            f"augmentation.symbols = {augmentation.symbols} needs a tokenizer with two placeholders or more, and "
+            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.symbols to 0"
+        )
+    if augmentation.values and config.data.langpair not in LANGPAIRS:
+        raise UserError(
+            f"augmentation.values = {augmentation.values} is for German and English, not {config.data.langpair}; "
+            "set it to 0"
+        )
+    if augmentation.formality and config.data.target != "de":
+        raise UserError(
+            f"augmentation.formality = {augmentation.formality} is for German targets, not {config.data.target}; "
+            "set it to 0"
         )
     for tag in _tags(config):
         # A new tokenizer is trained with the tags.
         if tokenizer is not None and tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
+            remedy = 'tag = false in the sources of kind "mono"' if tag == TAG else "augmentation.formality to 0"
             raise UserError(
-                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
-                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
+                f"sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set {remedy}, or start "
+                "from a model whose tokenizer has the tag"
             )
     data = config.data
     for source in data.sources:
@@ -453,35 +482,63 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
     cannot be written.
     """
-    with prepare_and_hold(config, folder, say, tokenizer) as prepared:
-        return prepared
+    with locked_corpus(folder, say):
+        return prepare_locked(config, folder, say, tokenizer)
 
 
 @contextlib.contextmanager
-def prepare_and_hold(
-    config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None
-) -> Iterator[Prepared]:
-    """Do what `prepare` does, and keep other processes from replacing the corpus until the block ends."""
+def locked_corpus(folder: Path, say: Say) -> Iterator[None]:
+    """Keep other processes from making or replacing a corpus until the block ends; wait for one that does."""
+    place = Path(os.path.realpath(folder))
     with contextlib.ExitStack() as held:
-        try:
-            # A link to a folder stays a link: the folder that it points to is replaced.
-            place = Path(os.path.realpath(folder))
+        with _writing(folder):
             place.parent.mkdir(parents=True, exist_ok=True)
             waiting = f"waiting for another process that prepares a corpus in {place.parent}"
             held.enter_context(locked(place.parent, lambda: say(waiting)))
-            prepared = _prepare(config, folder, place, say, tokenizer)
-        except BrokenPipeError:  # of `say`: stdout was closed
-            raise
-        except OSError as error:
-            raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
-        yield prepared
+        yield
 
 
-def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
-    """Build the corpus in `place` while holding the lock; messages call it `folder`."""
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn an OSError into a UserError: the corpus cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:  # of `say`: stdout was closed
+        raise
+    except OSError as error:
+        raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
+
+
+def prepare_locked(
+    config: ExperimentConfig,
+    folder: Path,
+    say: Say,
+    tokenizer: Tokenizer | None = None,
+    planned: Manifest | None = None,
+) -> Prepared:
+    """Do what `prepare` does within `locked_corpus`.
+
+    Args:
+        planned: the `plan` of the corpus, for an experiment that `check_corpus` has checked; None does both.
+    """
+    with _writing(folder):
+        # A link to a folder stays a link: the folder that it points to is replaced.
+        return _prepare(config, folder, Path(os.path.realpath(folder)), say, tokenizer, planned)
+
+
+def _prepare(
+    config: ExperimentConfig,
+    folder: Path,
+    place: Path,
+    say: Say,
+    tokenizer: Tokenizer | None,
+    planned: Manifest | None,
+) -> Prepared:
+    """Build the corpus in `place`; messages call it `folder`."""
     recover_folder(place)
-    check_corpus(config, tokenizer)
-    planned = plan(config, tokenizer.sha256 if tokenizer else None)
+    if planned is None:
+        check_corpus(config, tokenizer)
+        planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:
             present = Prepared.open(folder)
@@ -520,11 +577,17 @@ def _refuse_foreign(folder: Path, place: Path) -> None:
 
 def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None) -> Manifest:
     """Fill the empty `folder`, except for the manifest, and return the rest of the manifest."""
+    # Needed only where a corpus is made, and not where one is read.
+    from translate.corpus.augmentation import Augmenter
+    from translate.corpus.cleaning import Cleaner, HeldOut
+
     held_out = {name: _held_out(config, name) for name in ("valid", *config.data.test)}
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    pairs = [*itertools.chain.from_iterable(held_out.values())] if config.cleaning.test_overlap else []
+    more = (read_pairs(source, Path(config.data.root), config.data.langpair) for source in config.data.held_out)
+    known_pairs = itertools.chain(*held_out.values(), *more)
+    pairs = [*known_pairs] if config.cleaning.test_overlap else []
     words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
     # A variant may be what a model reads of a test pair, with symbols for its placeholders.
     known, encoded = HeldOut(pairs), HeldOut(with_symbols(pair, n_symbols) for pair in pairs)
@@ -532,7 +595,8 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     def is_held_out(pair: Pair) -> bool:
         return known.overlaps(pair) or encoded.overlaps(pair)
 
-    augmenter = Augmenter(config.augmentation, n_symbols, words, config.data.source, is_held_out)
+    data = config.data
+    augmenter = Augmenter(config.augmentation, n_symbols, words, data.source, data.target, is_held_out)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
     n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])
@@ -575,9 +639,10 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
 
 
 def _tags(config: ExperimentConfig) -> list[str]:
-    """Return the tokens that mark synthetic sources."""
+    """Return the tokens that begin sources: of synthetic ones, and of those with a form of address."""
     sources = config.data.training_sources
-    return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
+    synthetic = any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources)
+    return [TAG] * synthetic + [*TAGS.values()] * bool(config.augmentation.formality)
 
 
 def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:
@@ -585,7 +650,7 @@ def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:
     return config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
 
 
-def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> list[int]:
+def _write_clean(config: ExperimentConfig, cleaner: "Cleaner", augmenter: "Augmenter", clean_file: Path) -> list[int]:
     """Write the pairs that cleaning keeps, with variants, as JSON lines; return their number by source.
 
     Sources of data.replay come last, so that of a pair in both corpora the new one is kept.
@@ -605,7 +670,7 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
     return counts
 
 
-def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
+def _check_not_empty(config: ExperimentConfig, report: "Report", n_new: int, n_replayed: int) -> None:
     for name, n_pairs in (("data.train", n_new), ("data.replay", n_replayed if config.data.replay else 1)):
         if not n_pairs and not any(report.dropped.values()):
             raise UserError(f"{name} has no pairs; see its sources")
@@ -651,7 +716,7 @@ def _unknown_rates(tokenizer: Tokenizer, valid: Sequence[Pair], say: Say) -> dic
     return rates
 
 
-def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
+def _say_report(report: "Report", augmenter: "Augmenter", say: Say) -> None:
     for origin, counts in report.origins.items():
         say(f"  {origin}: {counts['read']:,} pairs read, {counts['kept']:,} kept")
     say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
@@ -661,7 +726,7 @@ def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
         say(f"variants skipped, as they are validation or test pairs: {augmenter.refused:,}")
 
 
-def _dropped(report: Report) -> str:
+def _dropped(report: "Report") -> str:
     return ", ".join(f"{n:,} {rule}" for rule, n in report.dropped.items() if n) or "none"
 
 

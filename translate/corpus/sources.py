@@ -21,6 +21,7 @@ from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
 from translate.errors import UserError
 from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256
+from translate.text.placeholders import SYMBOL, protect, symbol
 
 if TYPE_CHECKING:
     import pyarrow
@@ -432,6 +433,25 @@ def untagged(pair: tuple[str, str]) -> tuple[str, tuple[str, str]]:
     """Return the tag of a synthetic source with the space after it, or "", and the pair without it."""
     tag = f"{TAG} "
     return (tag, (pair[0][len(tag) :], pair[1])) if pair[0].startswith(tag) else ("", pair)
+
+
+def with_symbols(pair: Pair, n_symbols: int) -> Pair:
+    """Return the pair with symbols for the text to keep unchanged, or the pair itself if the sides differ in it.
+
+    Symbols are numbered in the order of the source; repeated text is matched in order. The tag of a synthetic source
+    stays. Training and validation both encode the result.
+    """
+    if not n_symbols:
+        return pair
+    tag, natural = untagged(pair)
+    source, target = (protect(side) for side in natural)
+    if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
+        return pair
+    numbers: dict[str, list[int]] = {}
+    for number, original in enumerate(source.originals):
+        numbers.setdefault(original, []).append(number)
+    renamed = [numbers[original].pop(0) for original in target.originals]
+    return tag + source.text, SYMBOL.sub(lambda match: symbol(renamed[int(match[1]) - 1]), target.text)
 
 
 def noisy(text: str, rate: float, draw: random.Random) -> str:

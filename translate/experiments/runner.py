@@ -277,7 +277,7 @@ def _perplexity(model: "ModelFolder", pairs: Pairs, max_tokens: int) -> float:
 
     from translate.corpus.batches import by_length, collate, eligible
     from translate.machine import choose_device
-    from translate.training.update import encode, mean_nll, perplexity
+    from translate.training.validation import encode, mean_nll, perplexity
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config
     batches = [

@@ -6,9 +6,9 @@
     check     mistakes are flagged, and some are searched again in another form or under a rule
     restore   the originals replace the symbols, and the layout returns to its place
 
-Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
-model wrote: a check flags a translation or takes that of another search, and the last stage restores the source, or a
-target term of the glossary, byte for byte.
+Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits the words
+that the model wrote, only white space: a check flags a translation or takes that of another search, and the last stage
+restores the source, or a target term of the glossary, byte for byte.
 """
 
 import re

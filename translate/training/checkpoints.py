@@ -1,6 +1,6 @@
 """Checkpoints: complete, checksummed folders; a crash at any moment costs at most the newest one.
 
-`CheckpointManager` decides which ones a run keeps, which one it is resumed from, and which ones make the final model.
+`Checkpoints` decides which ones a run keeps, which one it is resumed from, and which ones make the final model.
 
     checkpoints/step-00001200/
         config.json model.safetensors tokenizer.model translation.json   a model folder like any other
@@ -13,7 +13,7 @@ A folder is filled under another name, flushed to the disk and renamed, so a fol
 
 import math
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +30,9 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, new_folder, read_json, sha256, write_json
+from translate.models.folder import ModelFolder, write_model
 from translate.training.distributed import Ranks
+from translate.training.optimizer import Ema, Muon
 from translate.training.run import Run
 
 FORMAT = 2
@@ -261,34 +263,50 @@ def _discard(folder: Path) -> None:
         shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")), ignore_errors=True)
 
 
-class CheckpointManager:
-    """The checkpoints of one run; rank 0 writes them with the random generators of all ranks.
+class Checkpoints:
+    """The checkpoints of one run; all ranks call the methods, and rank 0 writes, with the generators of all ranks.
+
+    Args:
+        output: model, tokenizer and specification, as checkpoints hold them.
+        optimizer: of the whole model.
+        ema: the moving average of the model, if there is one.
 
     Attributes:
         saved_step: the step of the last checkpoint; 0 without one.
         saved_seconds: `TrainState.seconds` at the last checkpoint.
     """
 
-    def __init__(self, run: Run, config: TrainingConfig, ranks: Ranks, say: Say) -> None:
+    def __init__(
+        self,
+        run: Run,
+        config: TrainingConfig,
+        output: ModelFolder,
+        optimizer: torch.optim.Optimizer,
+        ema: Ema | None,
+        ranks: Ranks,
+        say: Say,
+    ) -> None:
         self._run, self._config, self._ranks, self._say = run, config, ranks, say
+        self._output, self._ema, self.optimizer = output, ema, optimizer
         self._root = run.checkpoints
         self.saved_step = 0
         self.saved_seconds = 0.0
 
-    def restore(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path | None, TrainState]:
+    def restore(self) -> TrainState:
         """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
 
-        Returns the folder and the state; None and a new state if the run has no checkpoint yet. Raises UserError if
-        all checkpoints are damaged.
+        Returns its state; a new one if the run has no checkpoint yet. Raises UserError if all checkpoints are damaged.
         """
         ranks = self._ranks
-        newest = ranks.on_rank_0(lambda: self._restore_newest(model, optimizer))
+        newest = ranks.on_rank_0(self._restore_newest)
         if newest is None:
             self._say(f"{self._run.folder}: no checkpoint yet, so the run begins")
-            return None, TrainState()
+            return TrainState()
         folder, state = newest
         if not ranks.is_first:
-            state = load(folder, model, optimizer, ranks.rank)
+            state = load(folder, self._output.model, self.optimizer, ranks.rank)
+        if self._ema:
+            self._ema.load(folder / "ema.safetensors")
         self.saved_step, self.saved_seconds = state.step, state.seconds
         self._say(f"resuming from {folder} (step {state.step:,})")
         if state.n_ranks != ranks.size:
@@ -297,11 +315,11 @@ class CheckpointManager:
                 f"{state.n_ranks} processes wrote the checkpoint and {ranks.size} continue: batches keep their order, "
                 "but updates and dropout differ from those of the run so far"
             )
-        return folder, state
+        return state
 
-    def _restore_newest(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path, TrainState] | None:
+    def _restore_newest(self) -> tuple[Path, TrainState] | None:
         for folder in reversed(folders(self._root)):
-            state = self._unless_damaged(folder, lambda folder: load(folder, model, optimizer))
+            state = self._unless_damaged(folder, lambda folder: load(folder, self._output.model, self.optimizer))
             if state is not None:
                 return folder, state
         if any(self._root.glob("damaged-step-*")):  # see `set_aside`
@@ -319,27 +337,26 @@ class CheckpointManager:
             self._say(f"skipping a damaged checkpoint, now {set_aside(folder).name}: {error}")
             return None
 
-    def save(
-        self,
-        state: TrainState,
-        write_model: Callable[[Path], None],
-        optimizer: torch.optim.Optimizer,
-        *,
-        scheduled: bool,
-        at_end: bool = False,
-    ) -> None:
-        """Write a checkpoint as `save` does, and delete those no longer needed; all ranks call this."""
+    def save(self, state: TrainState, *, scheduled: bool, at_end: bool = False) -> None:
+        """Write a checkpoint as the function `save` does, and delete those no longer needed."""
         generators = self._ranks.gather(random_generators())
         state.n_ranks = self._ranks.size
 
         def write() -> None:
-            save(self._root, write_model, optimizer, state, scheduled=scheduled, at_end=at_end, generators=generators)
+            kind = {"scheduled": scheduled, "at_end": at_end}
+            save(self._root, self._write_weights, self.optimizer, state, **kind, generators=generators)
             self._prune(state)
 
         self._ranks.on_rank_0(write)
         self.saved_step, self.saved_seconds = state.step, state.seconds
 
-    def load_final(self, model: Transformer, state: TrainState) -> list[int]:
+    def _write_weights(self, folder: Path) -> None:
+        """Write a model folder, and the moving average if there is one."""
+        write_model(self._output.model, self._output.tokenizer, self._output.spec, folder)
+        if self._ema:
+            self._ema.save(folder / "ema.safetensors")
+
+    def load_final(self, state: TrainState) -> list[int]:
         """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
 
         Returns the steps of the checkpoints.
@@ -347,8 +364,37 @@ class CheckpointManager:
         self._prune(state)  # in case a kill came between the last save and its deletions
         parts = self._final(state)
         name = "ema.safetensors" if self._config.ema else "model.safetensors"
-        model.load_state_dict(average([folder / name for folder in parts]))
+        self._output.model.load_state_dict(average([folder / name for folder in parts]))
         return [step_of(folder) for folder in parts]
+
+    def size(self) -> int:
+        """Return the bytes of one checkpoint: weights, moments, moving average and tokenizer; the rest is small."""
+        weights, moments = _n_bytes(self._output.model.parameters()), 0
+        for i, group in enumerate(self.optimizer.param_groups):
+            n_moments = 1 if i == 0 and isinstance(self.optimizer, Muon) else 2
+            moments += n_moments * _n_bytes(group["params"])
+        average = weights if self._ema else 0
+        return weights + moments + average + len(self._output.tokenizer.serialized)
+
+    def require_space(self, n_scheduled: int) -> None:
+        """Raise UserError if the disk has no room for the checkpoints that the run keeps, and for its final model.
+
+        Args:
+            n_scheduled: how many the schedule has.
+        """
+        run, config, size = self._run, self._config, self.size()
+        # Besides the last ones of the schedule: the best or the newest one, and the one that is being written.
+        n_kept = min(max(config.keep_last, config.average_last), n_scheduled) + 2
+        needed = n_kept * size + _n_bytes(self._output.model.parameters())
+        files = (path for place in (run.checkpoints, run.model) for path in place.rglob("*") if path.is_file())
+        there = sum(path.stat().st_size for path in files)
+        free = shutil.disk_usage(run.folder).free
+        if needed > there + free:
+            raise UserError(
+                f"{run.folder}: checkpoints will take about {_megabytes(needed - there)} more ({n_kept} of "
+                f"{_megabytes(size)} and the final model), and {_megabytes(free)} are free; make room, lower "
+                "training.keep_last and training.average_last, or name another --run"
+            )
 
     def _prune(self, state: TrainState) -> None:
         """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
@@ -373,3 +419,11 @@ class CheckpointManager:
 
     def _scheduled(self) -> list[Path]:
         return scheduled(self._root, lambda folder: self._unless_damaged(folder, metadata))
+
+
+def _n_bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{max(n_bytes, 1e5) / 1e6:,.1f} MB"

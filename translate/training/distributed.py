@@ -70,6 +70,10 @@ class Ranks:
         if not self.is_first:
             torch.manual_seed(int(np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)[0]))
 
+    def wait(self) -> None:
+        """Wait until all ranks are here."""
+        self.sum(0.0)
+
     def sum(self, *values: float) -> list[float]:
         """Return the sum of each value over all ranks, in float64."""
         if self.size == 1:
@@ -167,7 +171,7 @@ def joined() -> Iterator[Ranks]:
             "free --master-port and a --master-addr that all can reach"
         ) from error
     yield ranks
-    ranks.sum(0.0)  # wait for all, as a rank that has left counts as lost
+    ranks.wait()  # a rank that has left counts as lost
     dist.destroy_process_group()
 
 

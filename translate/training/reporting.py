@@ -9,7 +9,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tqdm import tqdm
 
@@ -17,13 +16,13 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import Say, UserError
 from translate.training.checkpoints import TrainState
 from translate.training.run import Record, Run
-from translate.training.update import Scores, StepStats, perplexity
+from translate.training.update import MAX_SKIPPED, StepStats
+from translate.training.validation import Scores, perplexity
 
 # Keys of metrics.jsonl that differ between any two runs.
 TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
 
 COOLDOWN_MOVED = "cooldown moved"  # the subject of `rate_warning` in the metrics
-MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
 LEAST_GAIN = 0.05  # nats a token; a model that translates gains one or more, a model that ignores its source nothing
 LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`; this takes about a tenth of a second
 
@@ -90,7 +89,7 @@ class Reporter:
 
         Args:
             state: after the update.
-            speed: of the updates since the last line, see `Interval.speed`.
+            speed: of the updates since the last line, see `Meter.speed`.
         """
         self._bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{speed['tokens_per_s']:,}", refresh=False)
         values = {"loss": stats.loss, "nll": stats.nll, "grad_norm": stats.grad_norm, "lr": lr}
@@ -112,34 +111,6 @@ class Reporter:
             disable=not self._is_first,
         )
         return self._bar
-
-
-@dataclass
-class Interval:
-    """The updates since the last line of the metrics: work and time, without validation and saving.
-
-    Attributes:
-        tokens: source and target tokens of all processes.
-        flops: floating-point operations of this process.
-    """
-
-    tokens: int = 0
-    flops: int = 0
-    seconds: float = 0.0
-
-    def speed(self, peak: float) -> dict[str, object]:
-        """Return tokens per second of all processes, FLOP/s of this one, and the share `mfu` of its peak.
-
-        Args:
-            peak: measured FLOP/s of this process's device in matrix products.
-        """
-        flops_per_s = self.flops / self.seconds if self.seconds else 0.0
-        tokens_per_s = round(self.tokens / self.seconds) if self.seconds else 0
-        return {
-            "tokens_per_s": tokens_per_s,
-            "flops_per_s": float(f"{flops_per_s:.4g}"),
-            "mfu": round(flops_per_s / peak, 4),
-        }
 
 
 def require_tensorboard() -> None:

@@ -46,14 +46,13 @@ class Original:
     def check(self, again: Run, n_ranks: int, say: Say) -> None:
         """Raise UserError if the repetition cannot be identical; warn of everything that may change bits.
 
-        Call this before the corpus is prepared, and `Run.check_data` after.
+        Call this before the corpus is prepared, and `Run.check_inputs` and `Run.check_data` when it is.
 
         Args:
             n_ranks: processes that train together now.
         """
         if again.folder.resolve() == self.run.folder.resolve():
             raise UserError(f"{again.folder}: is the original run; name another folder with --run")
-        self.run.check_inputs(self.config)
         processes = self.manifest["starts"][-1]["machine"]["processes"]
         if processes != n_ranks:
             raise UserError(

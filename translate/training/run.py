@@ -28,11 +28,10 @@ from typing import Any
 import torch
 from pydantic import Field
 
-from transformer.model import Transformer
 from translate import files
 from translate.config.load import Stored, parse, validated
 from translate.config.schema import DecodingSection, ExperimentConfig
-from translate.corpus.prepare import Prepared, differing, input_hashes
+from translate.corpus.prepare import differing
 from translate.corpus.sources import without_place
 from translate.errors import UserError, reason
 from translate.machine import git
@@ -143,66 +142,50 @@ class Run:
             if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - known:
                 raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 
-    def begin(
-        self,
-        config: ExperimentConfig,
-        prepared: Prepared,
-        model: Transformer,
-        dtype: torch.dtype,
-        peak: float,
-        parent: Record | None = None,
-    ) -> None:
+    def begin(self, config: ExperimentConfig, facts: Record, peak: float) -> None:
         """Write config.json and manifest.json, or add a start to the manifest; call `check` first.
 
         Args:
+            facts: model, data and parent, for the manifest.
             peak: the measured rate of matrix products, FLOP/s.
-            parent: `Parent.record` of the model to fine-tune; None without one.
 
-        Raises UserError if the run began with other data, or if the folder cannot be written.
+        Raises UserError if the folder cannot be written.
         """
-        begun = self.has_begun
-        manifest = {
-            "seed": config.training.seed,
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "dtype": str(dtype).removeprefix("torch."),
-            "prepared": str(prepared.folder.resolve()),
-            "data": self.check_data(prepared, otherwise="name another --run") if begun else _data(prepared),
-            "parent": parent,
-            "starts": [*(read_manifest(self.manifest)["starts"] if begun else []), _start(peak)],
-        }
+        starts = read_manifest(self.manifest)["starts"] if self.has_begun else []
         with writing(self.folder, "the run"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            files.write_json(self.manifest, manifest)
+            files.write_json(self.manifest, {"seed": config.training.seed, **facts, "starts": [*starts, _start(peak)]})
             files.write_json(self.config, config.model_dump(mode="json"))
 
-    def check_inputs(self, config: ExperimentConfig) -> None:
-        """Raise UserError if the run has begun, and a text of the experiment is not the one that it began with.
+    def check_inputs(self, inputs: Record) -> None:
+        """Raise UserError if the run began with other text.
 
         Call this before the corpus is prepared: from other text, `prepare` would replace the corpus of the run.
+
+        Args:
+            inputs: digest of each text, from `corpus.prepare.input_hashes`.
         """
-        if not self.has_begun:
-            return
-        before = read_manifest(self.manifest)["data"]["inputs"]
-        if changed := sorted(differing(before, input_hashes(config))):
+        if changed := sorted(differing(read_manifest(self.manifest)["data"]["inputs"], inputs)):
             raise UserError(
                 f"{', '.join(changed)}: not what {self.folder} was trained on; restore the data, or begin another run"
             )
 
-    def check_data(self, prepared: Prepared, *, otherwise: str) -> Record:
-        """Return the manifest's record of the data; UserError, which ends with `otherwise`, if it was other data."""
-        before, now = read_manifest(self.manifest)["data"], _data(prepared)
+    def check_data(self, now: Record, corpus: Path, *, otherwise: str) -> None:
+        """Raise UserError, which ends with `otherwise`, if the run began with another corpus.
+
+        Args:
+            now: the record of the `corpus`, see `plan.data_record`; its inputs are those that the run began with.
+        """
+        before = read_manifest(self.manifest)["data"]
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
-                inputs = sorted(differing(before["inputs"], now["inputs"]))
-                changed = ", ".join(inputs) if key == "fingerprint" and inputs else key
-                raise UserError(f"{self.folder}: its run began with other data ({changed}); restore it, or {otherwise}")
+                raise UserError(f"{self.folder}: its run began with other data ({key}); restore it, or {otherwise}")
         for name, digest in before["files"].items():
             if (found := now["files"].get(name, "gone")) != digest:
                 raise UserError(
-                    f"{prepared.folder / name}: changed since {self.folder} began (SHA-256 {digest[:16]} then, "
+                    f"{corpus / name}: changed since {self.folder} began (SHA-256 {digest[:16]} then, "
                     f"{found[:16]} now); restore it, or {otherwise}"
                 )
-        return now
 
     def recorded_dtype(self) -> torch.dtype | None:
         """Return the type of matrix products that the run began with, or None before it began."""
@@ -364,15 +347,6 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _data(prepared: Prepared) -> Record:
-    """Return the manifest's record of the data."""
-    return {
-        **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
-        "tokenizer": prepared.manifest["tokenizer"]["sha256"],
-        "files": {name: files.sha256(prepared.folder / name) for name in sorted(prepared.manifest["files"])},
-    }
 
 
 def _record(line: str) -> Record:

@@ -1,42 +1,34 @@
-"""One update (sections 5.3 and 5.4), and validation: loss, BLEU and the use of the source.
+"""One update (sections 5.3 and 5.4): the loss of its batches, the gradient, and a step of the optimizer.
 
 The loss is a mean over the target tokens of the whole update, however the update is split into micro-batches: sums and
-counts are kept together and divided once. The validation set is encoded as training encodes its pairs: with
-placeholders, and without pairs that are too long.
+counts are kept together and divided once.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar, cast
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.cost import forward_flops
 from transformer.loss import linear_divergence, linear_smoothed_nll
 from transformer.model import Transformer
-from translate.config.schema import TrainingConfig
-from translate.corpus.augmentation import with_symbols
-from translate.corpus.batches import Batch, Index, by_length, eligible, halves
-from translate.corpus.prepare import EncodedPairs, Prepared
-from translate.corpus.sources import Pair
-from translate.corpus.tokenizer import Tokenizer
+from translate.corpus.batches import Batch, halves
 from translate.errors import Say, UserError
 from translate.machine import is_out_of_memory, release_memory
 from translate.training.distributed import SINGLE_PROCESS, Ranks, full
 
 T = TypeVar("T")
 Shape = tuple[int, int, int]  # sentences, source positions, target positions
-ScoreBleu = Callable[[Transformer, Sequence[Pair]], float]
-Collate = Callable[[EncodedPairs, Index], Batch]
-Nll = Callable[[Transformer, Sequence[Batch]], float]
 
-SAMPLE = 256  # sentences for the source gain
+MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
 
 
 @dataclass(frozen=True)
@@ -58,17 +50,26 @@ class StepStats:
         return all(map(math.isfinite, (self.loss, self.nll, self.grad_norm)))
 
 
+class BatchLengths(NamedTuple):
+    """The tokens of each sentence of a batch, int64."""
+
+    src_lengths: NDArray[np.int64]
+    tgt_lengths: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Update:
     """One update, whose statistics are still on the device.
 
     Attributes:
         values_3: loss, nll and grad_norm of `StepStats`, in float64.
-        n_tokens: source and target tokens together, padding not counted.
+        n_tokens: source and target tokens of all ranks together, padding not counted.
+        lengths: of the batches of this rank.
     """
 
     values_3: Tensor
     n_tokens: int
+    lengths: Sequence[BatchLengths] = ()
 
     @property
     def finite(self) -> Tensor:
@@ -120,24 +121,7 @@ def batch_loss(
     return loss / 2 + r_drop / 4 * linear_divergence(first_ND, second_ND, weight_VD, bias_V), nll / 2
 
 
-class Undivided:
-    """Runs a computation on batches; one that does not fit into memory fails.
-
-    Attributes:
-        n_splits: number of batches that were halved: 0.
-    """
-
-    n_splits = 0
-
-    def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
-        """Return `act(batch)` for every batch; `undo` is for classes that repeat some."""
-        return [act(batch) for batch in batches]
-
-
-UNDIVIDED = Undivided()
-
-
-class OomSplitter(Undivided):
+class OomSplitter:
     """Runs a computation on batches, and halves those that do not fit into memory.
 
     The loss of an update is a sum over tokens that is divided once, so splitting its batches changes the gradient only
@@ -145,14 +129,15 @@ class OomSplitter(Undivided):
 
     Args:
         say: receives a message at the first failure.
+        halves: whether batches may be halved; otherwise a lack of memory is raised as it comes.
 
     Attributes:
         n_splits: number of failures, each followed by halving.
     """
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Say, *, halves: bool = True) -> None:
         self.n_splits = 0
-        self._say = say
+        self._say, self._halves = say, halves
         self._failed: list[Shape] = []
 
     def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
@@ -168,7 +153,7 @@ class OomSplitter(Undivided):
         while True:
             results: list[T] = []
             for portion in (portion for batch in batches for portion in self._portions(batch)):
-                if (result := _attempt(act, portion)) is None:
+                if (result := self._attempt(act, portion)) is None:
                     undo()
                     self._remember(portion)
                     break
@@ -184,6 +169,15 @@ class OomSplitter(Undivided):
                 yield from self._portions(half)
         else:
             yield batch
+
+    def _attempt(self, act: Callable[[Batch], T], batch: Batch) -> T | None:
+        """Return `act(batch)`, or None if memory does not suffice; its allocations are then released."""
+        try:
+            return act(batch)
+        except (RuntimeError, MemoryError) as error:
+            if not self._halves or not is_out_of_memory(error):
+                raise
+            return None
 
     def _remember(self, portion: Batch) -> None:
         n, s, t = shape = _shape(portion)
@@ -204,14 +198,7 @@ class OomSplitter(Undivided):
         self._failed.append(shape)
 
 
-def _attempt(act: Callable[[Batch], T], batch: Batch) -> T | None:
-    """Return `act(batch)`, or None if memory does not suffice; its allocations are then released."""
-    try:
-        return act(batch)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        return None
+UNSPLIT = OomSplitter(print, halves=False)
 
 
 def _shape(batch: Batch) -> Shape:
@@ -235,7 +222,7 @@ class Updater:
     smoothing: float
     dtype: torch.dtype
     clip_norm: float | None = None
-    splitter: Undivided = UNDIVIDED
+    splitter: OomSplitter = UNSPLIT
     ranks: Ranks = SINGLE_PROCESS
     r_drop: float = 0.0
 
@@ -256,7 +243,8 @@ class Updater:
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt)
+        lengths = [BatchLengths(batch.src_lengths, batch.tgt_lengths) for batch in micro_batches]
+        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt, lengths)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self.optimizer.found_inf = (~update.finite).float()  # type: ignore[attr-defined]
@@ -292,7 +280,7 @@ class Updater:
         self.optimizer.zero_grad(set_to_none=True)
 
 
-def update_flops(config: ModelConfig, batches: Sequence[Batch]) -> int:
+def update_flops(config: ModelConfig, batches: Sequence[Batch | BatchLengths]) -> int:
     """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
 
     Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
@@ -302,149 +290,61 @@ def update_flops(config: ModelConfig, batches: Sequence[Batch]) -> int:
     return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[np.ndarray], counts))
 
 
-@torch.no_grad()
-def mean_nll(
-    model: Transformer,
-    batches: Sequence[Batch],
-    dtype: torch.dtype,
-    ranks: Ranks = SINGLE_PROCESS,
-    splitter: Undivided = UNDIVIDED,
-) -> float:
-    """Return the negative log-likelihood of held-out batches in nats a target token; its exponential is perplexity.
-
-    Args:
-        model: in eval mode afterwards; it may be sharded.
-        batches: all batches, the same on all ranks; each rank computes its share.
-        dtype: type of matrix products; see `precision`.
-        splitter: runs the batches, and may halve those that do not fit into memory.
-    """
-
-    def one(batch: Batch) -> Tensor:
-        return batch_loss(model, batch, 0.0, dtype)[1].double()
-
-    model.eval()
-    losses: list[Tensor] = []
-    n_tokens = 0
-    for start in range(0, len(batches), ranks.size):
-        i = start + ranks.rank
-        # A sharded model needs all ranks in every pass, so a rank without a batch repeats the last one uncounted.
-        batch = batches[min(i, len(batches) - 1)]
-        parts = splitter.each([batch], one, undo=lambda: None)
-        if i < len(batches):
-            losses += parts
-            n_tokens += batch.n_tgt_tokens
-    total, n = ranks.sum(torch.stack(losses).sum().item() if losses else 0.0, n_tokens)
-    return total / n
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores of a model on the validation set.
+@dataclass
+class Meter:
+    """Work and time of updates, and their statistics, which stay on the device until `read` to let it compute on.
 
     Attributes:
-        nll: negative log-likelihood in nats a target token.
-        bleu: BLEU of translations by greedy search; None if it is not measured.
-        source_gain: see `SourceGain`; None if all sentences have the same source.
+        model: of which the operations are counted.
+        n_passes: forward and backward passes of each batch.
+        clock: returns seconds.
+        unread: the updates since the last read.
+        n_skipped: updates in a row whose loss or gradient was not finite; it stays at MAX_SKIPPED.
+        unsaved_flops: operations of this rank since the last save.
+        tokens, flops, seconds: source and target tokens of all ranks, operations of this one and time of the updates
+            since the last line of the metrics, without validation and saving.
     """
 
-    nll: float
-    bleu: float | None
-    source_gain: float | None
+    model: ModelConfig
+    n_passes: int = 1
+    clock: Callable[[], float] = time.monotonic
+    unread: list[Update] = field(default_factory=list)
+    n_skipped: int = 0
+    unsaved_flops: int = 0
+    tokens: int = 0
+    flops: int = 0
+    seconds: float = 0.0
 
+    def add(self, update: Update, seconds: float) -> None:
+        """Count an update, which took so many seconds."""
+        self.unread.append(update)
+        self.tokens += update.n_tokens
+        self.seconds += seconds
 
-class Validator:
-    """Measures `Scores`; the ranks share the batches, and rank 0 alone translates.
+    def read(self) -> list[StepStats]:
+        """Return the statistics of the updates since the last call; the host waits for the device."""
+        start, updates = self.clock(), self.unread
+        found = read(updates)
+        self.seconds += self.clock() - start
+        flops = self.n_passes * update_flops(self.model, [each for update in updates for each in update.lengths])
+        self.flops, self.unsaved_flops = self.flops + flops, self.unsaved_flops + flops
+        for stats in found:
+            if self.n_skipped < MAX_SKIPPED:  # once reached, the run ends, also if a finite update followed
+                self.n_skipped = 0 if stats.finite else self.n_skipped + 1
+        self.unread = []
+        return found
 
-    Args:
-        prepared: the corpus; the pairs of its validation set that training would not skip are used.
-        collate: makes a batch on the device of the model.
-        score_bleu: BLEU of a model's translations of some pairs, or None to skip it.
-        splitter: runs the batches, and may halve those that do not fit into memory.
+    def speed(self, peak: float) -> dict[str, object]:
+        """Return tokens per second of all ranks, FLOP/s of this one and their share `mfu` of its peak; begin anew.
 
-    Attributes:
-        pairs: the whole validation set, encoded.
-        n_too_long: its pairs that are skipped.
-
-    Raises UserError if all pairs are too long.
-    """
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        config: TrainingConfig,
-        collate: Collate,
-        dtype: torch.dtype,
-        score_bleu: ScoreBleu | None,
-        ranks: Ranks,
-        splitter: Undivided,
-    ) -> None:
-        self.score_bleu, self._ranks = score_bleu, ranks
-        self._nll = partial(mean_nll, dtype=dtype, ranks=ranks, splitter=splitter)
-        self.pairs = pairs = encode(prepared.valid, prepared.tokenizer)
-        short = eligible(pairs, config.max_tokens)
-        if not len(short):
-            raise UserError(
-                f"no sentence pair of data.valid has at most training.max_tokens = {config.max_tokens} tokens on "
-                "either side; raise it, or name other validation text"
-            )
-        self.n_too_long = pairs.n_pairs - len(short)
-        self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
-        found = by_length(pairs, short, config.batch_tokens)
-        self._batches = [collate(pairs, index) for index in found]
-        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate, self._nll)
-
-    def scores(self, model: Transformer) -> Scores:
-        """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
-        nll = self._nll(model, self._batches)
-        score = self.score_bleu
-        bleu = None if score is None else self._ranks.on_rank_0(lambda: score(model, self._sample))
-        return Scores(nll, bleu, self._source_gain(model))
-
-    def warm_up(self, model: Transformer) -> None:
-        """Score the largest batch and discard the result, so that a lack of memory shows before training."""
-        largest = max(self._batches, key=lambda batch: batch.src.numel() + batch.tgt_in.numel())
-        self._nll(model, [largest] * self._ranks.size)
-
-
-class SourceGain:
-    """The gain from the sources: the loss with wrong sources minus the loss with the right ones.
-
-    The wrong source of a sentence is that of its neighbour in order of length, so that its length tells little. The
-    choice of sentences depends on the data alone.
-
-    Args:
-        pairs: the validation set.
-        order: its pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
-        batch_tokens: padded tokens a side in one batch.
-        make: makes a batch of the pairs in an index.
-        nll: the loss of a model on batches; see `mean_nll`.
-    """
-
-    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate, nll: Nll) -> None:
-        self._nll = nll
-        order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
-        src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
-        self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
-        self._differ = src[-1:] + src[:-1] != src
-
-    @staticmethod
-    def _batches(src: list[list[int]], tgt: list[list[int]], batch_tokens: int, make: Collate) -> list[Batch]:
-        pairs = EncodedPairs.of(src, tgt)
-        return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
-
-    def __call__(self, model: Transformer) -> float | None:
-        """Return the gain in nats a target token, None if all sentences have one source."""
-        if not self._differ:
-            return None
-        return self._nll(model, self._wrong) - self._nll(model, self._right)
-
-
-def perplexity(nll: float) -> float:
-    """Return the exponential of a loss in nats a token, bounded so that a diverged model still gives a number."""
-    return math.exp(min(nll, 700.0))
-
-
-def encode(pairs: Sequence[Pair], tokenizer: Tokenizer) -> EncodedPairs:
-    """Return pairs of text as token ids, as `prepare` encodes training pairs: with placeholders on both sides."""
-    source, target = zip(*(with_symbols(pair, tokenizer.n_placeholders) for pair in pairs), strict=True)
-    return EncodedPairs.of(tokenizer.encode_batch(source), tokenizer.encode_batch(target))
+        Args:
+            peak: measured FLOP/s of this rank's device in matrix products.
+        """
+        flops_per_s = self.flops / self.seconds if self.seconds else 0.0
+        tokens_per_s = round(self.tokens / self.seconds) if self.seconds else 0
+        self.tokens, self.flops, self.seconds = 0, 0, 0.0
+        return {
+            "tokens_per_s": tokens_per_s,
+            "flops_per_s": float(f"{flops_per_s:.4g}"),
+            "mfu": round(flops_per_s / peak, 4),
+        }

@@ -242,6 +242,54 @@ def test_text_whose_language_is_unknown_is_refused_if_it_is_chosen(choice: Path,
     assert f"{library}: own.said: has no language; add the code of its text, such as language" in str(caught.value)
 
 
+EVALUATION = """
+[tests]
+public = { path = "public.{language}", use = "evaluation" }
+"""
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "data.weights.public=1",
+        "data.weights.tests=0.5",
+        'data.train=[{source="public.de", target="public.en"}]',
+        'data.replay={sources=[{source="public.de", target="public.en"}]}',
+        'data.train=[{kind="mono", path="public.en", model="a"}]',
+    ],
+)
+def test_an_evaluation_set_is_no_training_text(choice: Path, override: str) -> None:
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + EVALUATION)
+    with pytest.raises(UserError, match=r"public is an evaluation set of .*; remove it from data.weights, data.train"):
+        load(choice, [override])
+
+
+def test_an_evaluation_set_is_held_out_and_may_be_a_test_set(choice: Path) -> None:
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + EVALUATION)
+    data = load(choice, ['data.test.mine={source="public.{source}", target="public.{target}"}']).data
+    (held_out,) = data.held_out
+    assert isinstance(held_out, TextSource)
+    assert (held_out.source, held_out.target) == ("public.de", "public.en")
+    assert data.test["mine"] == held_out
+
+
+def test_another_use_of_a_corpus_is_refused(choice: Path) -> None:
+    library = write(choice.parent / "corpora" / "library.toml", LIBRARY + EVALUATION.replace("evaluation", "test"))
+    assert message(choice) == f'{library}: tests.public.use = "test": must be "evaluation"'
+
+
+def test_a_corpus_may_have_a_path_for_each_language(choice: Path) -> None:
+    own = '[own]\nformal = { paths = { de = "formal.de", en = "both.en" } }\n'
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + own)
+    for languages, paths in (
+        ([], ("formal.de", "both.en")),
+        (['data.source="en"', 'data.target="de"'], ("both.en", "formal.de")),
+    ):
+        source = load(choice, ["data.weights.own=3", *languages]).data.train[-2]
+        assert isinstance(source, TextSource)
+        assert (source.source, source.target, source.weight) == (*paths, 3.0)
+
+
 def test_a_side_that_does_not_exist_is_refused_and_drops_no_text(choice: Path) -> None:
     with pytest.raises(UserError, match='side = "targets"'):
         load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="targets"}'])

@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config.schema import AugmentationConfig
-from translate.corpus.augmentation import Augmenter, with_symbols
-from translate.corpus.sources import Pair
+from translate.corpus.augmentation import Augmenter
+from translate.corpus.sources import Pair, with_symbols
 from translate.text.placeholders import SYMBOL, protect, restore
 
 SIDES = st.text(alphabet="aB 1.!?{}%s<b>/⟦2⟧ß", max_size=25)
 PAIRS = st.tuples(SIDES, SIDES)
-ALL = AugmentationConfig(case=1, ending=1, markup=1)
+ALL = AugmentationConfig(case=1, ending=1, symbols=1, title=1, typos=1)
 
 
 def variants(pairs: Sequence[Pair], config: AugmentationConfig = ALL, n_symbols: int = 16) -> list[Pair]:
@@ -29,7 +29,7 @@ def test_without_rates_and_symbols_nothing_changes(pairs):
 @given(st.lists(PAIRS, max_size=5))
 def test_variants_depend_on_the_pair_only(pairs):
     """So neither the order of pairs nor the number of processes matters."""
-    config = AugmentationConfig(case=0.3, ending=0.4, markup=0.5)
+    config = AugmentationConfig(case=0.3, ending=0.4, symbols=0.5, title=0.4, typos=0.5)
     alone = [variant for pair in pairs for variant in variants([pair], config)]
     assert variants(pairs, config) == alone
 
@@ -66,34 +66,69 @@ def test_an_ending_has_the_mark_of_its_script(marks):
     assert [variant for pair in ended for variant in variants([pair], config, 0)[1:]] == bare
 
 
-@given(PAIRS)
-@example(("Tom hat 17 Hunde", "Tom has 17 dogs"))
-def test_markup_puts_the_same_symbols_on_both_sides(pair):
-    for source, target in variants([pair], AugmentationConfig(markup=1))[1:]:
-        symbols = SYMBOL.findall(source)
-        assert sorted(symbols) == sorted(SYMBOL.findall(target))
-        assert symbols == sorted(symbols)
-        assert sorted(symbols) in (["1"], ["1", "2"], ["1", "2", "3", "4"])
-
-
 WORDS = {"katze": "cat", "die": "the", "ente": "duck", "sieht": "see"}
 
 
-@pytest.mark.parametrize(("n_symbols", "expected"), [(3, {1}), (4, {1, 2})])
-def test_markup_encloses_words_and_their_translations_not_only_identical_words(n_symbols, expected):
-    """If only names stood between tags, a model would learn to copy everything between tags."""
-    pairs = [(f"Die Katze sieht Tom{i}. Die Ente auch.", f"The duck, like the cat, sees Tom{i}.") for i in range(99)]
-    made = Augmenter(AugmentationConfig(markup=1), n_symbols, WORDS)(pairs)
-    within = [[dict(re.findall(r"⟦(\d)⟧(\w+)⟦\d⟧", side)) for side in pair] for pair in made]
-    found = [(source, target) for source, target in within if source]
-    assert {len(source) for source, _ in found} == expected
-    assert len(found) > 40
-    assert {word for source, _ in found if len(source) == 1 for word in source.values()} == {"Katze"}  # the longest
-    for source, target in found:
-        assert {WORDS[word.casefold()]: number for number, word in source.items()} == {
-            word: number for number, word in target.items()
-        }
-        assert list(source) == sorted(source)
+@pytest.mark.parametrize(("n_symbols", "expected"), [(1, {1}), (2, {1, 2})])
+def test_symbols_stand_for_names_and_nouns_and_stand_alone(n_symbols, expected):
+    """As variables do. Function words and verbs stay, and so do words that something is joined to."""
+    pairs = [
+        (f"Hier sieht die Katze-{i} die Ente und Tom.", f"Here the cat-{i} can see the duck, Tom.") for i in range(99)
+    ]
+    made = [pair for pair in Augmenter(AugmentationConfig(symbols=1), n_symbols, WORDS)(pairs) if pair not in pairs]
+    assert {len(SYMBOL.findall(source)) for source, _ in made} == expected
+    for source, target in made:
+        assert re.search(r"Hier sieht die Katze-\d+ die (?:Ente|⟦1⟧) und (?:Tom|⟦[12]⟧)\.", source)
+        assert re.search(r"Here the cat-\d+ can see the (?:duck|⟦[12]⟧), (?:Tom|⟦[12]⟧)\.", target)
+        assert sorted(SYMBOL.findall(source)) == sorted(SYMBOL.findall(target))
+        assert ("Tom" in source, "Ente" in source) == ("Tom" in target, "duck" in target)
+
+
+@given(PAIRS)
+@example(("Tom hat Hunde", "Tom has dogs"))
+def test_symbols_are_the_same_on_both_sides(pair):
+    for source, target in variants([pair], AugmentationConfig(symbols=1))[1:]:
+        symbols = SYMBOL.findall(source)
+        assert sorted(symbols) == sorted(SYMBOL.findall(target))
+
+
+@given(st.text("aB äé-'", max_size=30), st.text("aB äé-'", max_size=30))
+def test_title_case_changes_the_first_letters_of_words_alone(source, target):
+    for new in variants([(source, target)], AugmentationConfig(title=1), 0)[1:]:
+        assert [side.lower() for side in new] == [source.lower(), target.lower()]
+        assert all(word[0].isupper() or word[0] in "-'" for side in new for word in side.split())
+
+
+def test_short_text_begins_with_another_letter_and_keeps_the_capitals_of_german():
+    def of(*pair: str) -> set[Pair]:
+        return set(variants([pair], AugmentationConfig(capitals=1), 0)[1:])
+
+    assert of("house", "Haus") == {("House", "Haus")}
+    assert of("save", "speichern") == {("Save", "Speichern")}
+    assert of("Haus", "house") == {("haus", "house")}
+    assert of("Open file", "Datei öffnen") == {("open file", "Datei öffnen")}
+    assert of("USB", "USB") == of("Ja.", "Yes.") == of("Das ist ein sehr langer Satz", "A long sentence") == set()
+
+
+@given(st.from_regex(r"[a-z]{1,9}( [a-z]{1,9}){0,4}", fullmatch=True))
+def test_typing_errors_are_few_and_leave_the_target_alone(source):
+    for new, target in variants([(source, "x")], AugmentationConfig(typos=1), 0)[1:]:
+        assert target == "x"
+        assert new != source
+        assert len(new.split()) == len(source.split())
+        assert sum(a != b for a, b in zip(source.split(), new.split(), strict=True)) <= 2
+        assert abs(len(new) - len(source)) <= 2
+        assert all(a[0] == b[0] for a, b in zip(source.split(), new.split(), strict=True))
+
+
+def test_values_vary_more_often_the_rarer_they_are_and_also_stand_alone():
+    def of(*pair: str) -> list[Pair]:
+        return list(Augmenter(AugmentationConfig(values=1), 0, source="de", target="en")([pair]))[1:]
+
+    times = of("Er kommt um 8 Uhr.", "He comes at 8 am.")
+    assert len(times) > len(of("Er hat 1.234 Hunde.", "He has 1,234 dogs.")) == 1
+    assert sum(not source.startswith("Er kommt um") for source, _ in times) == 2
+    assert of("Er kommt um 8 Uhr.", "He comes at 9 am.") == []
 
 
 NAMES = ["Merkel", "Ødegård", "Zoph", "Gergovia", "Smits"]
@@ -155,7 +190,7 @@ def test_repeated_placeholders_are_matched_in_order_and_a_tag_stays():
     assert with_symbols(("<BT> Siehe {a}.", "See {a}."), 1) == ("<BT> Siehe ⟦1⟧.", "See ⟦1⟧.")
 
 
-@pytest.mark.parametrize("kind", ["case", "ending", "markup"])
+@pytest.mark.parametrize("kind", ["case", "ending"])
 def test_a_rate_applies_to_twelve_words_and_scales_inversely_with_length(kind):
     """Within five standard deviations of the binomial distribution."""
     config = AugmentationConfig(**{kind: 0.1})
@@ -235,7 +270,7 @@ def test_symbols_are_numbered_through_a_joined_pair():
 
 def test_a_synthetic_source_keeps_its_tag_in_every_variant():
     pairs = [(f"<BT> {source}", target) for source, target in sentences(30)]
-    config = AugmentationConfig(case=1, ending=1, markup=1, joined=1)
+    config = AugmentationConfig(case=1, ending=1, title=1, typos=1, joined=1)
     found = variants(pairs, config)
     assert len(found) > 2 * len(pairs)
     assert all(source.startswith("<BT> ") and source.count("<BT>") == 1 for source, _ in found)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -698,7 +699,7 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     values["data"]["replay"] = {"sources": [write_pairs(root, "old", PAIRS[61:66])], "share": 0.5}
     values["cleaning"]["test_overlap"] = False
     values["tokenizer"]["placeholders"] = 2
-    values["augmentation"] = {"case": 0.2, "ending": 0.2, "markup": 0.2}
+    values["augmentation"] = {"case": 0.2, "ending": 0.2, "symbols": 0.2}
     config = parse(values, "a test")
     prepared = prepare(config, tmp_path / "out", silent)
     cleaner, augmenter = Cleaner(config.cleaning, HeldOut()), Augmenter(config.augmentation, 2, dictionary("de-en"))
@@ -720,7 +721,7 @@ def test_no_variant_is_what_a_model_reads_of_a_test_pair_with_a_placeholder(root
     write_pairs(root, "test", [(source % "{name}", target % "{name}") for source, target in pairs])
     values = experiment(root, vocab_size=400).model_dump(mode="json")
     values["tokenizer"]["placeholders"] = 3
-    values["augmentation"] = {"markup": 1.0}
+    values["augmentation"] = {"symbols": 1.0}
     prepared = prepare(parse(values, "a test"), tmp_path / "prepared", print)
     decode = prepared.tokenizer.decode
     seen = {decode(prepared.train.src(i)) for i in range(prepared.train.n_pairs)}
@@ -738,7 +739,7 @@ def test_no_variant_of_a_training_pair_is_a_test_pair(root: Path, tmp_path: Path
     write_pairs(root, "test", tested)
     values = experiment(root, vocab_size=400).model_dump(mode="json")
     values["tokenizer"]["placeholders"] = 3
-    values["augmentation"] = {"case": 1.0, "ending": 1.0, "markup": 1.0, "names": 1.0, "joined": 0.0}
+    values["augmentation"] = {"case": 1.0, "ending": 1.0, "symbols": 1.0, "names": 1.0, "joined": 0.0}
     said: list[str] = []
     prepared = prepare(parse(values, "a test"), tmp_path / "prepared", said.append)
     decode = prepared.tokenizer.decode
@@ -806,10 +807,51 @@ def test_a_corpus_that_does_not_count_its_sources_is_refused(root: Path, tmp_pat
         Prepared.open(tmp_path / "out")
 
 
-def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
-    values = {**experiment(root).model_dump(), "augmentation": {"markup": 0.2}}
-    with pytest.raises(UserError, match=r"set tokenizer.placeholders, or augmentation.markup to 0"):
+def test_symbols_need_placeholders(root: Path, tmp_path: Path) -> None:
+    values = {**experiment(root).model_dump(), "augmentation": {"symbols": 0.2}}
+    with pytest.raises(UserError, match=r"set tokenizer.placeholders, or augmentation.symbols to 0"):
         prepare(parse(values, "a test"), tmp_path / "out", silent)
+
+
+@pytest.mark.parametrize(
+    ("setting", "source", "target", "said"),
+    [
+        ("values", "de", "fr", "augmentation.values = 0.2 is for German and English, not de-fr; set it to 0"),
+        ("formality", "de", "en", "augmentation.formality = 0.2 is for German targets, not en; set it to 0"),
+    ],
+)
+def test_variants_of_other_languages_are_refused(
+    root: Path, tmp_path: Path, setting: str, source: str, target: str, said: str
+) -> None:
+    values = {**experiment(root).model_dump(), "augmentation": {setting: 0.2}}
+    values["data"] |= {"source": source, "target": target}
+    with pytest.raises(UserError, match=re.escape(said)):
+        prepare(parse(values, "a test"), tmp_path / "out", silent)
+
+
+def test_a_source_says_the_form_of_address_and_its_tag_is_one_piece(root: Path, tmp_path: Path) -> None:
+    pairs = [(f"Can you see {i} dogs?", f"Können Sie {i} Hunde sehen?") for i in range(2, 40)]
+    pairs += [(f"Can you see {i} cats?", f"Kannst du {i} Katzen sehen?") for i in range(2, 40)]
+    values = experiment(root).model_dump()
+    values["data"] |= {"source": "en", "target": "de", "train": [write_pairs(root, "you", pairs)]}
+    values["augmentation"] = {"formality": 0.5}
+    made = prepare(parse(values, "a test"), tmp_path / "out", silent)
+    found = [(made.tokenizer.decode(made.train.src(i)), made.tokenizer.decode(made.train.tgt(i))) for i in range(76)]
+    tags = Counter((source.split()[0], "Sie" in target) for source, target in found if source.startswith("<"))
+    assert tags.keys() == {("<formal>", True), ("<informal>", False)}
+    assert 20 <= tags.total() <= 56
+    for tag in ("<formal>", "<informal>"):
+        assert tag in made.tokenizer.pieces(made.tokenizer.encode(tag))
+
+
+def test_pairs_that_are_held_out_leave_the_training_text(root: Path, tmp_path: Path) -> None:
+    values = experiment(root).model_dump()
+    values["data"]["held_out"] = [write_pairs(root, "public", [PAIRS[2], (PAIRS[4][0], "x")])]
+    made = prepare(parse(values, "a test"), tmp_path / "out", silent)
+    assert made.manifest["counts"]["dropped"]["test_overlap"] >= 1
+    texts = {made.tokenizer.decode(made.train.src(i)) for i in range(made.train.n_pairs)}
+    assert PAIRS[2][0] not in texts
+    assert PAIRS[3][0] in texts
 
 
 def test_the_replay_share_does_not_change_the_prepared_corpus(root: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import sacrebleu
 
-from tests.programs import program
+from tests.programs import case
 from tests.translate.conftest import MAX_LENGTH
 from translate.errors import UserError
 from translate.inference.ctranslate2_engine import CTranslate2Engine
@@ -162,7 +162,7 @@ def test_scores_of_parts_are_weighted_by_their_tokens() -> None:
 def test_the_benchmark_counts_what_is_below_the_median(
     parts: ModelFolder, opposite: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = program("bench_confidence")
+    bench = case("confidence")
     path = tmp_path / "dev"
     for side in ("de", "en"):
         (tmp_path / f"dev.{side}").write_text("\n".join([*LINES, *LINES[:2]]) + "\n", encoding="utf-8")

@@ -2,7 +2,9 @@
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,14 @@ import torch
 
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import prepare
-from translate.training.loop import Trainer
+from translate.corpus.batches import Batch
+from translate.corpus.prepare import Prepared
+from translate.evaluation.scores import greedy_bleu
+from translate.training.checkpoints import TrainState
+from translate.training.plan import make_plan
 from translate.training.run import Run
-from translate.training.train import new_trainer
+from translate.training.train import Parts, ScoreBleu, assemble, train
+from translate.training.update import Update, Updater
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
 
@@ -59,8 +65,61 @@ def experiment(folder: Path, **training: object) -> dict[str, Any]:
     }
 
 
+class Training:
+    """A training that is assembled and not begun; tests may replace parts of it."""
+
+    def __init__(self, state: TrainState, parts: Parts) -> None:
+        self.state, self.parts = state, parts
+        self.run, self.model = parts.plan.run, parts.output.model
+
+    def train(self) -> None:
+        """Train to the end of the schedule."""
+        train(self.state, self.parts)
+
+    def replace(self, **parts: object) -> None:
+        """Exchange parts of the training for others."""
+        self.parts = replace(self.parts, **parts)
+
+    def before(self, part: str, method: str, act: Callable[[], object]) -> None:
+        """Call `act` before each call of a public method of a part."""
+        self.replace(**{part: Before(getattr(self.parts, part), method, act)})
+
+    def before_update(self, step: int, act: Callable[[], object]) -> None:
+        """Call `act` before update number `step`, counted from 1."""
+        self.before("updater", "step", lambda: act() if self.state.step + 1 == step else None)
+
+
+class Before:
+    """A part of a training that acts before each call of one of its methods."""
+
+    def __init__(self, part: object, method: str, act: Callable[[], object]) -> None:
+        self._part, self._method, self._act = part, method, act
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._method:
+            self._act()
+        return getattr(self._part, name)
+
+
+def before_update(step: int, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call `act` before update number `step` that this process makes, counted from 1."""
+    n, make = itertools.count(1), Updater.step
+
+    def acting(updater: Updater, batches: Sequence[Batch], lr: float) -> Update:
+        if next(n) == step:
+            act()
+        return make(updater, batches, lr)
+
+    monkeypatch.setattr(Updater, "step", acting)
+
+
+def interrupt() -> None:
+    """End training like a second Ctrl-C."""
+    raise KeyboardInterrupt
+
+
 class Toy:
-    """Makes trainers of the toy run; `said` collects their messages."""
+    """Assembles trainings of the toy run; `said` collects their messages."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,15 +130,21 @@ class Toy:
     def config(self, **training: object) -> ExperimentConfig:
         return parse({**self.settings, "training": {**self.settings["training"], **training}}, "toy")
 
-    def trainer(self, name: str, *, resume: bool = False, **training: object) -> Trainer:
-        config = self.config(**training)
-        run = Run(self.folder / name)
-        run.check(config, resume=resume)
-        prepared = prepare(config, self.folder / "prepared", self.said.append)
-        trainer = new_trainer(config, prepared, run, say=self.said.append)
-        if resume:
-            trainer.resume()
-        return trainer
+    def trainer(
+        self, name: str, *, resume: bool = False, score_bleu: ScoreBleu = greedy_bleu, **training: object
+    ) -> Training:
+        say = self.said.append
+        with ExitStack() as locks:
+            plan = make_plan(
+                self.config(**training),
+                Run(self.folder / name),
+                self.folder / "prepared",
+                say=say,
+                run_lock=locks,
+                corpus_lock=locks,
+                resume=resume,
+            )
+            return Training(*assemble(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
 
 
 @pytest.fixture

@@ -7,19 +7,18 @@ from collections import Counter
 
 import pytest
 
-from translate.corpus.batches import Position
-from translate.training.loop import AHEAD, prefetched
+from translate.corpus.batches import AHEAD, Position, prefetched
 
 
 def epoch(trainer, n):
     """The rows of one epoch, without padding, by source text."""
-    stream = trainer.feed.updates(Position(n, 0))
+    stream = trainer.parts.feed.updates(Position(n, 0))
     rows = []
-    for _ in trainer.feed.sampler.batches(n):
+    for _ in trainer.parts.feed.sampler.batches(n):
         for batch in next(stream)[0]:
             rows += zip(batch.src.tolist(), batch.tgt_out.tolist(), strict=True)
     rows = [tuple(tuple(id for id in side if id) for side in row) for row in rows]
-    decode = trainer.prepared.tokenizer.decode
+    decode = trainer.parts.prepared.tokenizer.decode
     return {(decode(src), decode(tgt)): (src, tgt) for src, tgt in rows}, Counter(len(src + tgt) for src, tgt in rows)
 
 
@@ -69,7 +68,8 @@ def test_the_end_and_an_error_come_at_their_places():
 
 def test_prefetching_changes_no_batch(toy):
     trainer = toy.trainer("run", subword_dropout=0.3, accumulate=2)
-    pairs = zip(trainer.feed.updates(Position(1, 2)), trainer.feed._updates(Position(1, 2)), strict=False)
+    feed, start = trainer.parts.feed, Position(1, 2)
+    pairs = zip(prefetched(feed.updates(start)), feed.updates(start), strict=False)
     for (ahead, position), (plain, expected) in itertools.islice(pairs, 9):
         assert position == expected
         for a, b in zip(ahead, plain, strict=True):

@@ -12,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translate.training.conftest import interrupt
 from translate.commands.main import main
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training import card as module
 from translate.training.card import CURVE, card
-from translate.training.loop import Trainer
+from translate.training.plan import data_record
 from translate.training.reproduction import Original
 from translate.training.run import Run, environment
+from translate.training.validation import Validator
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_an_unfinished_run_has_a_card_and_a_resumed_run_lists_every_start(toy, m
     monkeypatch.chdir(toy.folder)
     Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
     with monkeypatch.context() as stopped:
-        stopped.setattr(Trainer, "_validate", lambda trainer: (_ for _ in ()).throw(KeyboardInterrupt))
+        stopped.setattr(Validator, "scores", lambda validator, model: interrupt())
         assert main(["train", "toy.json"]) == 130
     assert "not ended" in card(Path("runs/toy"))
     manifest = Path("runs/toy/manifest.json")
@@ -227,6 +229,7 @@ def test_values_of_wrong_types_in_the_manifest_of_a_run_are_refused_or_harmless(
     path = run / "manifest.json"
     whole = path.read_text(encoding="utf-8")
     prepared, now, said = Prepared.open(Path(json.loads(whole)["prepared"])), environment(), []
+    data = data_record(prepared)
     for place in places(json.loads(whole)):
         for wrong in WRONG:
             manifest = json.loads(whole)
@@ -236,7 +239,7 @@ def test_values_of_wrong_types_in_the_manifest_of_a_run_are_refused_or_harmless(
             inner[place[-1]] = wrong
             path.write_text(json.dumps(manifest), encoding="utf-8")
             with contextlib.suppress(UserError):
-                Run(run).check_data(prepared, otherwise="begin another")
+                Run(run).check_data(data, prepared.folder, otherwise="begin another")
                 Run(run).recorded_dtype(), Run(run).recorded_parent()
                 original = Original.open(run)
                 original.corpus_folder(Path("elsewhere")), original.doubts(now)

@@ -27,8 +27,8 @@ def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     root = trainer.run.checkpoints
     return checkpoints.save(
         root,
-        lambda folder: write_model(trainer.model, trainer.prepared.tokenizer, trainer.spec, folder),
-        trainer.optimizer,
+        lambda folder: write_model(trainer.model, trainer.parts.prepared.tokenizer, trainer.parts.output.spec, folder),
+        trainer.parts.checkpoints.optimizer,
         trainer.state,
         scheduled=scheduled,
         generators=[checkpoints.random_generators()],
@@ -111,11 +111,14 @@ def test_a_checkpoint_restores_everything(toy):
     drawn = torch.rand(7)
     folder = checkpoints.folders(trainer.run.checkpoints)[-1]
     other = toy.trainer("other")
-    state = checkpoints.load(folder, other.model, other.optimizer)
+    state = checkpoints.load(folder, other.model, other.parts.checkpoints.optimizer)
     assert isinstance(state, TrainState)
     assert dataclasses.replace(state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
     assert torch.rand(7).equal(drawn)
-    a, b = trainer.optimizer.state_dict()["state"], other.optimizer.state_dict()["state"]
+    a, b = (
+        trainer.parts.checkpoints.optimizer.state_dict()["state"],
+        other.parts.checkpoints.optimizer.state_dict()["state"],
+    )
     for i in a:
         for name in a[i]:
             assert a[i][name].equal(b[i][name])

@@ -29,5 +29,5 @@ def test_a_changed_input_is_named_at_resume(toy):
     for name, line in (("train.de", "rot rot rot rot\n"), ("train.en", "red red red red\n")):
         with (toy.folder / name).open("a", encoding="utf-8") as file:
             file.write(line)
-    with pytest.raises(UserError, match=r"other data \(train.de, train.en\)"):
+    with pytest.raises(UserError, match=r"train.de, train.en: not what .*run was trained on"):
         toy.trainer("run", resume=True)

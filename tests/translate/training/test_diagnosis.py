@@ -11,9 +11,9 @@ import torch
 from tests.toys import TINY, toy_model
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
-from translate.training import update
+from translate.training import validation
 from translate.training.reporting import LEAST_GAIN, source_warning, unknown_warning
-from translate.training.update import SourceGain, mean_nll
+from translate.training.validation import SourceGain, mean_nll
 
 
 def warnings_of(folder):
@@ -43,7 +43,7 @@ def test_a_model_that_cannot_see_its_source_has_a_gain_of_exactly_zero():
 
 @pytest.mark.parametrize(("n_most", "chosen"), [(9, [0, 1, 2, 3, 4]), (3, [0, 2, 4])])
 def test_the_gain_is_the_loss_with_the_sources_of_neighbours_minus_that_with_their_own(monkeypatch, n_most, chosen):
-    monkeypatch.setattr(update, "SAMPLE", n_most)
+    monkeypatch.setattr(validation, "SAMPLE", n_most)
     model, src, tgt = toy_model(), [[3 + i] * (1 + i % 3) for i in range(5)], [[4 + i, 5] for i in range(5)]
 
     def loss(sources):

@@ -19,12 +19,11 @@ from safetensors.torch import load_file
 import translate
 from translate.commands import train
 from translate.commands.train import Train
-from translate.corpus.batches import Batch, Position
+from translate.corpus.batches import Batch, BatchFeed, Position
 from translate.corpus.prepare import Mixture
 from translate.errors import UserError
 from translate.files import json_sha256
 from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
-from translate.training.loop import BatchFeed
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="ranks are found by /proc")
 
@@ -301,16 +300,17 @@ def test_a_single_process_needs_no_group_and_keeps_its_values():
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_updates(toy, size, monkeypatch):
-    monkeypatch.setattr(Ranks, "_together", lambda self, send: None)
+def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_updates(toy, size):
     trainer = toy.trainer("run", accumulate=2)
     device = torch.device("cpu")
 
-    def updates(ranks: Ranks) -> Iterator[tuple[list[Batch], Position]]:
-        feed = BatchFeed(trainer.prepared, trainer.config, trainer.model.config, device, ranks, Mixture())
-        return feed.updates(Position())
+    def updates(rank: int = 0, n_ranks: int = 1) -> Iterator[tuple[list[Batch], Position]]:
+        parts = trainer.parts
+        return BatchFeed(parts.prepared, parts.config, trainer.model.config, device, Mixture(), rank, n_ranks).updates(
+            Position()
+        )
 
-    whole, streams = updates(SINGLE_PROCESS), [updates(Ranks(rank, size)) for rank in range(size)]
+    whole, streams = updates(), [updates(rank, size) for rank in range(size)]
     for _ in range(7):
         expected = [batch for _ in range(size) for batch in next(whole)[0]]
         dealt, positions = zip(*map(next, streams), strict=True)
@@ -333,7 +333,7 @@ def test_a_run_may_resume_with_another_number_of_ranks_and_reports_it(toy):
     (folder / "state.json").write_text(json.dumps(state))
     trainer = toy.trainer("run", resume=True, max_steps=None, max_epochs=2)
     trainer.train()
-    n_batches = len(trainer.feed.sampler.batches(0))
+    n_batches = len(trainer.parts.feed.sampler.batches(0))
     assert trainer.state.n_batches == 2 * n_batches
     assert trainer.state.step == 8 + 2 * n_batches - 8 * 3
     assert any("3 processes wrote the checkpoint and 1 continue" in line for line in toy.said)

@@ -9,9 +9,9 @@ from safetensors.torch import load_file
 
 from translate.errors import UserError
 from translate.training import checkpoints
-from translate.training.loop import MAX_UNREAD
-from translate.training.reporting import MAX_SKIPPED, guessing_warning
-from translate.training.update import Update, Updater
+from translate.training.reporting import guessing_warning
+from translate.training.train import MAX_UNREAD
+from translate.training.update import MAX_SKIPPED, Update, Updater
 
 GOOD, BAD = (Update(torch.tensor([loss, loss, 1.0]), 8) for loss in (2.0, float("nan")))
 
@@ -23,7 +23,7 @@ def test_at_any_learning_rate_divergence_is_reported_and_saved_values_are_finite
         trainer.train()
     except UserError as error:
         assert f"{MAX_SKIPPED} updates in a row; state is saved; lower training.lr" in str(error)  # noqa: PT017
-        assert trainer.checkpoints.saved_step == trainer.state.step
+        assert trainer.parts.checkpoints.saved_step == trainer.state.step
     warnings = "\n".join(line for line in toy.said if line.startswith("warning: "))
     assert "so training diverges; lower training.lr" in warnings
     assert ("was not finite at step" in warnings) == (trainer.state.n_skipped > 0)
@@ -35,18 +35,14 @@ def test_at_any_learning_rate_divergence_is_reported_and_saved_values_are_finite
     assert [line["skipped"] for line in lines if line["kind"] == "train"][-1] == trainer.state.n_skipped
 
 
-def test_parameters_that_are_not_finite_never_replace_a_checkpoint(toy, monkeypatch):
+def test_parameters_that_are_not_finite_never_replace_a_checkpoint(toy):
     trainer = toy.trainer("run", keep_last=1, average_last=1)
-    update = trainer._update
 
-    def spoil(batches):
-        stats = update(batches)
-        if trainer.state.step == 7:
-            with torch.no_grad():
-                trainer.model.src_embedding.weight_VD[3, 5] = float("inf")
-        return stats
+    @torch.no_grad()
+    def spoil() -> None:
+        trainer.model.src_embedding.weight_VD[3, 5] = float("inf")
 
-    monkeypatch.setattr(trainer, "_update", spoil)
+    trainer.before_update(8, spoil)
     with pytest.raises(UserError, match="no longer finite at step 8, so nothing is saved beyond step 4; lower"):
         trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]

@@ -93,10 +93,9 @@ def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):
 
 
 def test_the_best_checkpoint_becomes_the_final_model_where_asked_for(toy):
-    trainer = toy.trainer("run", final="best", best_by="bleu", valid_bleu_sentences=5)
     scores = iter([3.0, 7.0, 5.0, 0.0])
-    trainer.validator.score_bleu = lambda model, pairs: next(scores)
-    trainer.train()
+    settings = {"final": "best", "best_by": "bleu", "valid_bleu_sentences": 5}
+    toy.trainer("run", score_bleu=lambda model, pairs: next(scores), **settings).train()
     best = load_file(toy.folder / "run/checkpoints/step-00000008/model.safetensors")
     final = load_file(toy.folder / "run/model/model.safetensors")
     assert all(best[name].equal(final[name]) for name in best)

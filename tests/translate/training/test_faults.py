@@ -221,16 +221,14 @@ def test_a_damaged_older_checkpoint_does_not_end_a_run(toy):
     assert (toy.folder / "run/model").is_dir()
 
 
-def test_a_damaged_checkpoint_is_left_out_of_the_average_and_named(toy, monkeypatch):
+def test_a_damaged_checkpoint_is_left_out_of_the_average_and_named(toy):
     trainer = toy.trainer("run")
-    finish = trainer._finish
 
-    def damage_and_finish() -> None:
+    def damage() -> None:
         path = toy.folder / "run/checkpoints/step-00000008/model.safetensors"
         path.write_bytes(flip(path.read_bytes()))
-        finish()
 
-    monkeypatch.setattr(trainer, "_finish", damage_and_finish)
+    trainer.before("checkpoints", "load_final", damage)
     trainer.train()
     assert any("damaged-step-00000008" in line for line in toy.said)
     assert any(line.endswith("made of the checkpoints of steps 12") for line in toy.said)

@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -77,7 +78,7 @@ def test_updates_have_the_settings_of_the_experiment(toy):
     trainer = toy.trainer(
         "run", label_smoothing=0.3, clip_norm=0.7, r_drop=1.5, adam_betas=[0.7, 0.9], adam_eps=1e-5, weight_decay=0.2
     )
-    updater = trainer.updater
+    updater = trainer.parts.updater
     assert (updater.smoothing, updater.clip_norm, updater.r_drop) == (0.3, 0.7, 1.5)
     for group in updater.optimizer.param_groups:
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.7, 0.9), 1e-5, 0.2)
@@ -86,7 +87,7 @@ def test_updates_have_the_settings_of_the_experiment(toy):
 def test_the_seed_decides_the_initial_weights_and_the_order_of_the_batches(toy):
     def start(name: str, seed: int) -> tuple[torch.Tensor, list[list[int]]]:
         trainer = toy.trainer(name, seed=seed)
-        return trainer.model.output_weight.detach(), [index.tolist() for index in trainer.feed.sampler.batches(0)]
+        return trainer.model.output_weight.detach(), [index.tolist() for index in trainer.parts.feed.sampler.batches(0)]
 
     (weights, order), (same_weights, same_order), (others, other_order) = start("a", 3), start("b", 3), start("c", 4)
     assert weights.equal(same_weights)
@@ -124,7 +125,7 @@ def test_checkpoints_count_by_the_schedule_that_saved_them(toy, first_end, save_
     settings = {"keep_last": 3, "average_last": 3}
     toy.trainer("run", max_steps=first_end, **settings).train()
     trainer = toy.trainer("run", resume=True, max_steps=last_step, **settings)
-    trainer.schedule.save_every = trainer.schedule.valid_every = save_every
+    trainer.replace(schedule=replace(trainer.parts.schedule, save_every=save_every, valid_every=save_every))
     trainer.train()
     assert metrics(toy.folder / "run", "final")[-1]["averaged"] == averaged
 
@@ -139,18 +140,11 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
 
 
 @pytest.mark.parametrize("settings", [{}, {"subword_dropout": 0.3}, {"optimizer": "muon"}], ids=str)
-def test_a_stopped_run_resumes_bit_for_bit(toy, monkeypatch, settings):
+def test_a_stopped_run_resumes_bit_for_bit(toy, settings):
     """SIGTERM ends the current step, saves outside the schedule, and does not change later steps."""
     toy.trainer("whole", **settings).train()
     trainer = toy.trainer("halves", **settings)
-    update = trainer._update
-
-    def stop_at_six(batches):
-        if trainer.state.step == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return update(batches)
-
-    monkeypatch.setattr(trainer, "_update", stop_at_six)
+    trainer.before_update(6, lambda: os.kill(os.getpid(), signal.SIGTERM))
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert trainer.state.step == 6
@@ -167,7 +161,7 @@ def test_a_resumed_run_keeps_its_type_of_products(toy, monkeypatch):
     for pays in (True, False):
         monkeypatch.setattr("translate.machine.bf16_pays", lambda device, pays=pays: pays)
         trainer = toy.trainer("run", precision="auto", max_steps=4 if pays else 8, resume=not pays)
-        assert trainer.dtype == trainer.updater.dtype == torch.bfloat16
+        assert trainer.parts.plan.dtype == trainer.parts.updater.dtype == torch.bfloat16
         trainer.train()
 
 
@@ -234,13 +228,8 @@ def test_a_full_disk_at_the_end_loses_no_checkpoint(toy, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    finish = trainer._finish
-
-    def finish_on_a_full_disk() -> None:
-        monkeypatch.setattr(model_folder, "write_model", full)
-        finish()
-
-    monkeypatch.setattr(trainer, "_finish", finish_on_a_full_disk)
+    fill = partial(monkeypatch.setattr, model_folder, "write_model", full)
+    trainer.before("checkpoints", "load_final", fill)
     with pytest.raises(UserError, match="No space left on device"):
         trainer.train()
     monkeypatch.undo()
@@ -257,10 +246,11 @@ def test_timed_saves_come_between_scheduled_ones(toy):
     assert [record["step"] for record in metrics(toy.folder / "other", "checkpoint")] == [4, 7]
 
 
-def test_timed_saves_are_minutes_apart(toy, monkeypatch):
+def test_timed_saves_are_minutes_apart(toy):
     ticks = itertools.count(7e5, 3.0)  # each look at the clock takes three seconds
-    monkeypatch.setattr("translate.training.loop.time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    toy.trainer("run", max_steps=40, valid_every=100, save_minutes=1).train()
+    trainer = toy.trainer("run", max_steps=40, valid_every=100, save_minutes=1)
+    trainer.replace(clock=lambda: next(ticks))
+    trainer.train()
     steps = [record["seconds"] for record in metrics(toy.folder / "run", "train")]
     saves = [0.0, *(record["seconds"] for record in metrics(toy.folder / "run", "checkpoint")[:-1])]  # the last ends it
     apart = [after - before for before, after in itertools.pairwise(saves)]
@@ -307,22 +297,22 @@ def test_a_run_may_go_on_with_other_settings_that_change_no_update(toy, settings
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 
 
-def test_the_time_of_a_run_is_that_of_all_its_starts(toy, monkeypatch):
+def test_the_time_of_a_run_is_that_of_all_its_starts(toy):
     """Not counted is the time in between."""
     ticks = itertools.count(7e5, 3.0)  # each look at the clock takes three seconds
-    monkeypatch.setattr("translate.training.loop.time", SimpleNamespace(monotonic=lambda: next(ticks)))
 
-    def seconds() -> list[float]:
-        lines = (toy.folder / "run/metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line)["seconds"] for line in lines]
+    def seconds(max_steps: int, *, resume: bool) -> float:
+        trainer = toy.trainer("run", max_steps=max_steps, resume=resume)
+        trainer.replace(clock=lambda: next(ticks))
+        trainer.train()
+        *_, last = trainer.run.records()
+        return last["seconds"]
 
-    toy.trainer("run", max_steps=5).train()
-    first = seconds()[-1]
+    first = seconds(5, resume=False)
     assert 0 < first < 500
     for _ in range(1000):
         next(ticks)
-    toy.trainer("run", resume=True, max_steps=11).train()
-    assert 2 * first < seconds()[-1] < 3 * first
+    assert 2 * first < seconds(11, resume=True) < 3 * first
 
 
 def test_the_settings_of_the_search_may_change_without_another_update(toy):
@@ -369,25 +359,18 @@ def test_a_run_that_ends_at_its_last_step_does_not_blame_patience(toy):
     assert "ended by" not in card(toy.folder / "run")
 
 
-def interrupt_after(trainer, step, monkeypatch):
+def interrupt_after(trainer, step):
     """Train until Ctrl-C during a step."""
-    update = trainer._update
-
-    def interrupted(batches):
-        update(batches)
-        if trainer.state.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(trainer, "_update", interrupted)
+    trainer.before_update(step, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
 
 
-def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
+def test_an_interrupted_run_can_be_ended_where_it_is(toy):
     """It has no scheduled checkpoint, so the final model is that of its interruption."""
     settings = {"valid_every": 100, "warmup_steps": 1}
     trainer = toy.trainer("run", max_steps=100, **settings)
-    interrupt_after(trainer, 7, monkeypatch)
+    interrupt_after(trainer, 7)
     ended = toy.trainer("run", resume=True, max_steps=5, **settings)
     ended.train()
     final = load_file(ended.run.model / "model.safetensors")
@@ -395,10 +378,10 @@ def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
     assert all(tensor.equal(last[name]) for name, tensor in final.items())
 
 
-def test_a_run_that_is_ended_where_it_was_interrupted_is_one_with_fewer_steps(toy, monkeypatch):
+def test_a_run_that_is_ended_where_it_was_interrupted_is_one_with_fewer_steps(toy):
     toy.trainer("whole", max_steps=7).train()
     trainer = toy.trainer("run")
-    interrupt_after(trainer, 7, monkeypatch)
+    interrupt_after(trainer, 7)
     toy.trainer("run", resume=True, max_steps=7).train()
     assert metrics(toy.folder / "run", "final")[0]["averaged"] == [4, 7]
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
@@ -423,9 +406,9 @@ def test_pointless_settings_are_reported(toy):
 
 def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
     trainer = toy.trainer("run", accumulate=3, max_steps=None, max_epochs=2)
-    train = trainer.prepared.train
+    train = trainer.parts.prepared.train
     seen: Counter[tuple[int, ...]] = Counter()
-    for group, position in trainer.feed.updates(Position()):
+    for group, position in trainer.parts.feed.updates(Position()):
         assert len(group) == 3
         last = [tuple(filter(None, row)) for batch in group for row in batch.src.tolist()]
         seen.update(last)

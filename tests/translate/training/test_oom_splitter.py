@@ -16,7 +16,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
 from translate.training.train import preflight
-from translate.training.update import UNDIVIDED, OomSplitter, StepStats, Undivided, Updater, read
+from translate.training.update import UNSPLIT, OomSplitter, StepStats, Updater, read
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -38,12 +38,12 @@ def batch_of(lengths: list[int], seed: int = 7) -> Batch:
     return collate(EncodedPairs.of(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
 
 
-def updater_of(model: Transformer, memory: Undivided = UNDIVIDED) -> Updater:
+def updater_of(model: Transformer, memory: OomSplitter = UNSPLIT) -> Updater:
     optimizer = new_optimizer(model, TrainingConfig())
     return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, splitter=memory)
 
 
-def train_step(model: Transformer, batches: list[Batch], memory: Undivided = UNDIVIDED) -> tuple[StepStats, int]:
+def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter = UNSPLIT) -> tuple[StepStats, int]:
     update = updater_of(model, memory).step(batches, lr=0.01)
     return read([update])[0], update.n_tokens
 
@@ -63,7 +63,7 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
 
     def watch(layer: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
         tried.append(len(output))
-        if len(output) > n_sentences:
+        if len(output) > n_sentences and output.requires_grad:
             output.register_hook(fail)
 
     model.encoder[0].register_forward_hook(watch)
@@ -172,27 +172,29 @@ def test_a_memory_warm_up_changes_no_bit_of_a_run(toy, monkeypatch):
     met = []
     monkeypatch.setattr(Updater, "warm_up", lambda self, batch: met.append(batch))
     plain = toy.trainer("plain")
-    preflight(plain)
+    preflight(plain.state, plain.parts)
     plain.train()
     monkeypatch.undo()
     warm = toy.trainer("warm")
-    preflight(warm)
+    preflight(warm.state, warm.parts)
     warm.train()
     for a, b in zip(plain.model.parameters(), warm.model.parameters(), strict=True):
         assert torch.equal(a, b)
     (batch,) = met
-    everyone = [plain.feed.collate(plain.prepared.train, index) for index in plain.feed.sampler.batches(0)]
+    everyone = [
+        plain.parts.feed.collate(plain.parts.prepared.train, index) for index in plain.parts.feed.sampler.batches(0)
+    ]
     assert batch.src.numel() + batch.tgt_in.numel() == max(b.src.numel() + b.tgt_in.numel() for b in everyone)
 
 
 def test_a_lack_of_memory_is_found_before_the_first_update_and_splits_are_counted(toy):
     trainer = toy.trainer("run")
     holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
-    preflight(trainer)
-    assert trainer.splitter.n_splits > 0
+    preflight(trainer.state, trainer.parts)
+    assert trainer.parts.updater.splitter.n_splits > 0
     trainer.train()
     assert sum("does not fit into memory: batches of this size" in line for line in toy.said) == 1
-    assert any(f"{trainer.splitter.n_splits:,} times a batch" in line for line in toy.said)
+    assert any(f"{trainer.parts.updater.splitter.n_splits:,} times a batch" in line for line in toy.said)
 
 
 def test_a_real_out_of_memory_error_is_recognised():

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.translate.training.conftest import before_update, interrupt
 from tests.translate.training.test_loop import metrics
 from transformer.config import load_config
 from transformer.model import Transformer
@@ -21,8 +22,8 @@ from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.translation import DecodingConfig
-from translate.training.loop import Trainer
 from translate.training.parent import Parent
+from translate.training.update import Updater
 
 
 @pytest.fixture(autouse=True)
@@ -58,29 +59,17 @@ def assert_same_weights(a: Path, b: Path) -> None:
     assert [name for name in left if not left[name].equal(right[name])] == []
 
 
-def keep_first_weights(trainer: Trainer, batches: object) -> None:
+def keep_first_weights(updater: Updater, batches: object, lr: float) -> None:
     """Store the initial weights in the current folder instead of making an update."""
-    save_file(trainer.model.state_dict(), "model.safetensors")
+    save_file(updater.model.state_dict(), "model.safetensors")
     raise KeyboardInterrupt
-
-
-def interrupt_at(step: int, monkeypatch) -> None:
-    """Interrupt the next run, as by a signal, before the update of `step`."""
-    update = Trainer._update
-
-    def interrupted(trainer, batches):
-        if trainer.state.step + 1 == step:
-            raise KeyboardInterrupt
-        return update(trainer, batches)
-
-    monkeypatch.setattr(Trainer, "_update", interrupted)
 
 
 def test_fine_tuning_starts_from_weights_and_tokenizer_and_records_the_parent(toy, parent, monkeypatch):
     Path("other.de").write_text("haus und haus\nkatze\nrot und blau\n", encoding="utf-8")
     Path("other.en").write_text("house and house\ncat\nred and blue\n", encoding="utf-8")
 
-    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
+    monkeypatch.setattr(Updater, "step", keep_first_weights)
     with pytest.raises(KeyboardInterrupt):
         fine_tune(toy, "tuned", parent, data={"train": [{"source": "other.de", "target": "other.en"}]})
     assert_same_weights(Path(), parent)
@@ -96,7 +85,7 @@ def test_fine_tuning_starts_from_weights_and_tokenizer_and_records_the_parent(to
 
 def test_the_longest_source_is_the_maximum_of_both_trainings(toy, parent):
     """A fine-tuned model reads sources as long as its parent's or its own data, unless the former is unknown."""
-    lengths = Prepared.open(toy.trainer("again").prepared.folder).train.src_lengths
+    lengths = Prepared.open(toy.trainer("again").parts.prepared.folder).train.src_lengths
     path = parent / "translation.json"
     assert json.loads(path.read_text(encoding="utf-8"))["max_source_tokens"] == lengths.max()
     for known, expected in ((97, 97), (1, lengths.max()), (None, None)):
@@ -153,7 +142,7 @@ def test_fine_tuning_resumes_bit_for_bit_with_or_without_naming_the_parent(toy, 
     """It needs the parent again before its first checkpoint (step 4), but not after."""
     whole = fine_tune(toy, "whole", parent)
     with monkeypatch.context() as stopped:
-        interrupt_at(stop, stopped)
+        before_update(stop, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "halves", parent)
     if stop == 6 and not named:
@@ -175,7 +164,7 @@ def test_resuming_from_another_model_is_refused(toy, parent, monkeypatch):
 
 def test_without_a_checkpoint_a_changed_parent_is_refused(toy, parent, monkeypatch):
     with monkeypatch.context() as stopped:
-        interrupt_at(2, stopped)
+        before_update(2, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "tuned", parent)
     tensors = load_file(parent / "model.safetensors")
@@ -186,7 +175,7 @@ def test_without_a_checkpoint_a_changed_parent_is_refused(toy, parent, monkeypat
 
 def test_after_a_checkpoint_another_model_in_the_place_of_the_parent_does_not_matter(toy, parent, monkeypatch):
     with monkeypatch.context() as stopped:
-        interrupt_at(6, stopped)
+        before_update(6, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "tuned", parent)
     old = ModelFolder.open(parent)
@@ -236,7 +225,7 @@ def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, 
     assert "translates de to en: its weights begin the other direction" in capsys.readouterr().err
     spec = TranslationSpec.load(run / "model")
     assert (spec.source, spec.target) == ("en", "de")
-    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
+    monkeypatch.setattr(Updater, "step", keep_first_weights)
     with pytest.raises(KeyboardInterrupt):
         fine_tune(toy, "again", parent, data=data)
     assert_same_weights(Path(), parent)
@@ -279,7 +268,7 @@ def test_a_parent_that_moves_during_a_run_is_still_in_its_end(toy, parent, monke
     settings = {"parent_share": 0.5}
     whole = fine_tune(toy, "whole", parent, training=settings)
     with monkeypatch.context() as stopped:
-        interrupt_at(stop, stopped)
+        before_update(stop, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "halves", parent, training=settings)
     parent.rename(parent.with_name("moved"))
@@ -327,7 +316,7 @@ def test_a_run_with_replay_learns_from_both_corpora_and_resumes_bit_for_bit(toy,
     assert counts["pairs"] == [3, counts["kept"] - 3]
     assert counts["pairs"][1] > 100
     with monkeypatch.context() as stopped:
-        interrupt_at(7, stopped)
+        before_update(7, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "halves", parent, data=data)
     assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, data=data) / "model")

@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from translate.commands.main import main
+from translate.corpus import prepare
 from translate.errors import UserError
 from translate.training import checkpoints
-from translate.training.train import checkpoint_size, preflight
+from translate.training.train import preflight
 from translate.training.update import Updater
+from translate.training.validation import Validator
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -23,7 +25,7 @@ Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
     toy.settings["model"] |= {"d_model": 96, "d_ff": 300}
     trainer = toy.trainer("run", max_steps=1, **settings)
-    expected = checkpoint_size(trainer)
+    expected = trainer.parts.checkpoints.size()
     trainer.train()
     (folder,) = checkpoints.folders(trainer.run.checkpoints)
     assert sum(path.stat().st_size for path in folder.iterdir()) == pytest.approx(expected, rel=0.05)
@@ -31,26 +33,27 @@ def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
 
 def test_a_disk_without_room_for_the_checkpoints_is_named_before_the_first_update(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    size = checkpoint_size(trainer)
+    size = trainer.parts.checkpoints.size()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 9 * size))
     with pytest.raises(UserError, match=r"run: checkpoints will take about .*lower training.keep_last") as error:
-        preflight(trainer)
+        preflight(trainer.state, trainer.parts)
     assert "\n" not in str(error.value)
     assert not trainer.run.metrics.exists()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 10 * size))
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    preflight(trainer)
+    preflight(trainer.state, trainer.parts)
     trainer.train()
     # What is there already needs no more room.
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 2 * size))
-    preflight(toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True))
+    trainer = toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True)
+    preflight(trainer.state, trainer.parts)
 
 
 def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=4, keep_last=100, valid_every=4)
-    size = checkpoint_size(trainer)
+    size = trainer.parts.checkpoints.size()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
-    preflight(trainer)
+    preflight(trainer.state, trainer.parts)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,30 @@ def test_a_lack_of_memory_in_an_update_is_one_sentence(toy, monkeypatch, capsys,
         "translate: runs/toy: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
         "under [model], or set training.checkpoint_activations = true"
     )
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't allocate memory"), MemoryError()])
+def test_a_lack_of_memory_in_the_preparation_is_one_sentence(toy, monkeypatch, capsys, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(prepare, "write_tokens", fail)
+    assert main(["train", "toy.json"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "translate: prepared/toy: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run "
+        "translate prepare on a larger machine"
+    )
+
+
+@pytest.mark.parametrize("place", ["validator", "checkpoints"])
+def test_a_lack_of_memory_in_a_validation_or_a_save_is_one_sentence(toy, monkeypatch, capsys, place):
+    def fail(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(*{"validator": (Validator, "scores"), "checkpoints": (checkpoints, "save")}[place], fail)
+    assert main(["train", "toy.json"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("translate: runs/toy: the model and a batch do not fit")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.translate.training.conftest import before_update, interrupt
 from translate.commands import train
 from translate.commands.main import EXIT_MISTAKE, main
 from translate.commands.train import EXIT_DIFFERENT, Train
-from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
 from translate.training.run import Run, environment
 
@@ -40,18 +40,6 @@ def weights(run: Path) -> bytes:
     return (run / "model/model.safetensors").read_bytes()
 
 
-def interrupted_before(step: int, monkeypatch) -> None:
-    """Interrupt the next runs, as by a signal, before the update of `step`."""
-    update = Trainer._update
-
-    def stop(trainer, batches):
-        if trainer.state.step + 1 == step:
-            raise KeyboardInterrupt
-        return update(trainer, batches)
-
-    monkeypatch.setattr(Trainer, "_update", stop)
-
-
 def test_a_run_is_repeated_bit_for_bit_and_the_result_is_reported(toy, capsys):
     run = trained(toy, "a", precision="auto")
     assert main(["train", "--reproduce", "runs/a"]) == 0
@@ -68,13 +56,13 @@ def test_a_run_is_repeated_bit_for_bit_and_the_result_is_reported(toy, capsys):
 def test_a_killed_and_extended_run_can_be_repeated_by_a_killed_run(toy, monkeypatch):
     """Unscheduled checkpoints and an earlier end in the metrics do not count as a difference."""
     with monkeypatch.context() as stopped:
-        interrupted_before(6, stopped)
+        before_update(6, interrupt, stopped)
         with pytest.raises(KeyboardInterrupt):
             trained(toy, "a", max_steps=7, log_every=3)
     trained(toy, "a", max_steps=7, log_every=3, resume=True)
     run = trained(toy, "a", log_every=3, resume=True)
     with monkeypatch.context() as stopped:
-        interrupted_before(7, stopped)
+        before_update(7, interrupt, stopped)
         assert main(["train", "--reproduce", "runs/a", "--run", "b"]) == 130
     assert not Path("b/model").exists()
     assert main(["train", "--reproduce", "runs/a", "--run", "b"]) == EXIT_MISTAKE
@@ -95,14 +83,7 @@ def test_a_run_whose_cooldown_moved_when_it_was_resumed_is_warned_about(toy, cap
 
 def test_a_run_that_differs_is_reported_with_the_first_difference(toy, monkeypatch, capsys):
     trained(toy, "a")
-    update = Trainer._update
-
-    def another(trainer, batches):
-        if trainer.state.step == 5:
-            torch.rand(1)  # shifts dropout's random numbers from the sixth update on
-        return update(trainer, batches)
-
-    monkeypatch.setattr(Trainer, "_update", another)
+    before_update(6, lambda: torch.rand(1), monkeypatch)  # shifts dropout's random numbers from there on
     assert main(["train", "--reproduce", "runs/a"]) == EXIT_DIFFERENT
     said = capsys.readouterr().err
     assert "not identical" in said

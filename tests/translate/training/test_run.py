@@ -2,23 +2,24 @@
 
 import itertools
 import json
-import operator
 import sys
 import threading
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.translate.training.conftest import before_update
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import Prepared, prepare, prepare_and_hold
+from translate.corpus.prepare import Prepared, prepare
 from translate.errors import Say, UserError
 from translate.files import sha256, write_json
-from translate.training import train as session
+from translate.inference import back_translation
 from translate.training.run import Run
+from translate.training.train import train_experiment
 
 RECORDS = [
     {"kind": "train", "step": 1, "loss": 5.25, "nested": {"a": {"b": [1, 2]}}},
@@ -78,42 +79,69 @@ def test_the_final_record_is_dropped_if_it_will_be_written_again(tmp_path):
     assert kinds == ["train", "valid", "checkpoint", "train"]
 
 
-def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, monkeypatch):
-    def prepared_meanwhile(*arguments: object) -> AbstractContextManager[Prepared]:
-        toy.trainer("run").train()
-        return prepare_and_hold(*arguments)
+def test_a_run_that_another_process_made_before_the_lock_is_kept(toy, monkeypatch):
+    locked = Run.locked
 
-    monkeypatch.setattr(session, "prepare_and_hold", prepared_meanwhile)
+    def locked_late(run: Run) -> AbstractContextManager[None]:
+        monkeypatch.undo()
+        toy.trainer("run").train()
+        return locked(run)
+
+    monkeypatch.setattr(Run, "locked", locked_late)
     run = Run(toy.folder / "run")
     with pytest.raises(UserError, match="already contains a run"):
-        session.train_experiment(toy.config(), run, toy.folder / "prepared", say=toy.said.append)
+        train_experiment(toy.config(), run, toy.folder / "prepared", say=toy.said.append)
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
-@pytest.mark.parametrize(("name", "call"), [("Prepared.open", 2), ("product_rate", 1)])
-def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_recorded_it(toy, monkeypatch, name, call):
-    """The other one begins when this one has prepared its corpus (and opened it once), or has opened it to train."""
+def test_a_run_directory_is_locked_while_its_corpus_is_prepared_and_until_it_ends(toy, monkeypatch):
+    """Two starts of one command never train the same run."""
+    run, refused = Run(toy.folder / "run"), []
+
+    def start_again() -> None:
+        with pytest.raises(UserError, match="another process trains there"):
+            train_experiment(toy.config(), run, toy.folder / "other", say=toy.said.append, resume=True)
+        refused.append(run.has_begun)
+
+    def say(message: str) -> None:
+        toy.said.append(message)
+        if message.startswith("wrote "):
+            start_again()
+
+    before_update(3, start_again, monkeypatch)
+    train_experiment(toy.config(), run, toy.folder / "prepared", say=say)
+    assert refused == [False, True]
+
+
+@pytest.mark.parametrize("moment", ["prepared", "opened"])
+def test_a_corpus_that_another_training_would_replace_stays_until_all_have_opened_it(toy, monkeypatch, moment):
+    """The other one begins when this one has prepared its corpus, or opens it to train."""
     data = {**toy.settings["data"], "train": [{"source": "valid.de", "target": "valid.en"}]}
     other = parse({**toy.settings, "data": data, "cleaning": {"test_overlap": False}}, "other")
-    folder, stopped, calls = toy.folder / "prepared", threading.Event(), itertools.count(1)
+    folder, stopped = toy.folder / "prepared", threading.Event()
 
     def compete() -> None:
         prepare(other, folder, lambda message: stopped.set() if "waiting" in message else None)
         stopped.set()
 
     second = threading.Thread(target=compete, daemon=True)
-    act = operator.attrgetter(name)(session)
 
-    def overtaken(*arguments: object, **options: object) -> object:
-        if next(calls) == call:
-            second.start()
-            assert stopped.wait(60), "it has replaced the corpus, or waits"
-        return act(*arguments, **options)
+    def overtake() -> None:
+        second.start()
+        assert stopped.wait(60), "it has replaced the corpus, or waits"
 
     run, config = Run(toy.folder / "run"), toy.config(max_steps=1)
+    opening, n = Prepared.open, itertools.count(1)
+
+    def opened(path: Path) -> Prepared:
+        if moment == "opened" and next(n) == 2:
+            overtake()
+        return opening(path)
+
     with monkeypatch.context() as patch:
-        patch.setattr(f"{session.__name__}.{name}", overtaken)
-        session.train_experiment(config, run, folder, say=toy.said.append)
+        patch.setattr(Prepared, "open", opened)
+        say = lambda message: overtake() if moment == "prepared" and message.startswith("wrote ") else None  # noqa: E731
+        train_experiment(config, run, folder, say=say)
     second.join(60)
     alone = prepare(config, toy.folder / "alone", toy.said.append)
     recorded = json.loads(run.manifest.read_text(encoding="utf-8"))["data"]
@@ -132,11 +160,15 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
         def make(self) -> None:
             made.append((toy.folder / "prepared").exists())
 
-    monkeypatch.setattr(session, "BackTranslations", Sides)
+    monkeypatch.setattr(back_translation, "BackTranslations", Sides)
+    pairs, gone = toy.settings["data"]["train"][0], {"source": "gone.de", "target": "gone.en"}
+
+    def mono(synthetic: str, **keys: object) -> dict[str, object]:
+        return {"kind": "mono", "path": "train.en", "model": "none", "synthetic": synthetic, **keys}
 
     def start(run: str = "run", parent: Path | None = None, **sections: dict[str, object]) -> None:
         settings = {name: {**toy.settings.get(name, {}), **section} for name, section in sections.items()}
-        session.train_experiment(
+        train_experiment(
             parse({**toy.settings, **settings}, "toy"),
             Run(toy.folder / run),
             toy.folder / "prepared",
@@ -144,26 +176,25 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
             from_model=parent,
         )
 
-    start()
-    with pytest.raises(UserError, match="already contains a run"):
-        start()
+    for error in ("", "already contains a run"):
+        with pytest.raises(UserError, match=error) if error else nullcontext():
+            start(data={"train": [pairs, mono("train.de", tag=False)]})
     assert made == [False]  # once, before the corpus was prepared
-    pairs, gone = toy.settings["data"]["train"][0], {"source": "gone.de", "target": "gone.en"}
-    mono = {"kind": "mono", "path": "train.en", "model": "none", "synthetic": "made-later.de"}
+    later = mono("made-later.de")
     with pytest.raises(UserError, match=r"gone\.de: no such file"):
-        start("other", data={"train": [pairs, mono], "valid": gone})
+        start("other", data={"train": [pairs, later], "valid": gone})
     with pytest.raises(UserError, match=r"data\.test\.a/b: the name becomes part of a file name"):
-        start("other", data={"train": [pairs, mono], "test": {"a/b": pairs}})
+        start("other", data={"train": [pairs, later], "test": {"a/b": pairs}})
     with pytest.raises(UserError, match="begin with <BT>, which the tokenizer splits into"):
-        start("other", toy.folder / "run", data={"train": [pairs, mono]})
+        start("other", toy.folder / "run", data={"train": [pairs, later]})
     with pytest.raises(UserError, match="needs a tokenizer with two placeholders or more"):
-        start("other", data={"train": [pairs, mono]}, augmentation={"markup": 0.1})
+        start("other", data={"train": [pairs, later]}, augmentation={"symbols": 0.1})
     assert made == [False]
 
 
 def test_a_corpus_that_a_run_was_trained_on_is_not_replaced_by_another_when_it_is_resumed(toy):
     def start(**training: object) -> None:
-        session.train_experiment(
+        train_experiment(
             toy.config(**training),
             Run(toy.folder / "run"),
             toy.folder / "prepared",

@@ -11,12 +11,12 @@ from translate.corpus.batches import Position, Sampler
 from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 from translate.training.checkpoints import TrainState
-from translate.training.loop import Schedule
+from translate.training.train import Schedule
 
 
-def schedule(n_batches: int, batches_per_update: int, **training: object) -> Schedule:
+def schedule(n_batches: int, batches_per_update: int, state: TrainState | None = None, **training: object) -> Schedule:
     config = TrainingConfig(**training)
-    return Schedule(config, d_model=16, n_batches=n_batches.__mul__, batches_per_update=batches_per_update)
+    return Schedule.of(config, 16, n_batches.__mul__, batches_per_update, state or TrainState())
 
 
 def test_thirty_epochs_on_eight_ranks_are_complete():
@@ -39,8 +39,7 @@ def test_the_last_update_is_the_one_that_completes_the_last_epoch(n_batches, n_i
 def test_epochs_are_complete_after_resumes_with_other_numbers_of_batches(n_batches, epochs, sizes, data):
     state = TrainState()
     for size in sizes:
-        run = schedule(n_batches, size, max_epochs=epochs)
-        run.resume_from(state)
+        run = schedule(n_batches, size, state, max_epochs=epochs)
         n_updates = data.draw(st.integers(0, run.last_step - state.step - 1))
         state.step, state.n_batches = state.step + n_updates, state.n_batches + n_updates * size
     n_left = run.last_step - state.step
@@ -57,7 +56,7 @@ def test_epochs_that_differ_in_their_batches_are_counted_one_by_one():
     counts = [len(sampler.batches(epoch)) for epoch in range(8)]
     assert len(set(counts)) > 1
     assert sampler.n_batches(8) == sum(counts) != 8 * counts[0]
-    steps = Schedule(TrainingConfig(max_epochs=8), d_model=16, n_batches=sampler.n_batches, batches_per_update=1)
+    steps = Schedule.of(TrainingConfig(max_epochs=8), 16, sampler.n_batches)
     positions = (position for _, position in sampler.stream(Position()))
     ends = [step for step, position in zip(range(1, sum(counts) + 9), positions, strict=False) if position == (8, 0)]
     assert ends == [steps.last_step]

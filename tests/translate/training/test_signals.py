@@ -1,19 +1,23 @@
 """SIGTERM, SIGHUP and Ctrl-C at any time: a message, the signal's exit code, and bit-identical resuming."""
 
+import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.translate.training.conftest import Training, before_update
 from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import Terminated
-from translate.training.loop import stop_signals, terminable
+from translate.training import checkpoints
+from translate.training.train import terminable
 
 
 @pytest.fixture(autouse=True)
@@ -29,71 +33,94 @@ def final_weights(toy, name: str) -> bytes:
     return (toy.folder / name / "model/model.safetensors").read_bytes()
 
 
-def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) -> None:
-    """Make the trainer receive signals at the start of a method at this step."""
-    act = getattr(trainer, method)
+def signals_itself(trainer: Training, part: str, method: str, *numbers: int, step: int) -> None:
+    """Let the process receive signals when a method of a part is called at this step."""
 
-    def strike(**options):
+    def strike() -> None:
         if trainer.state.step == step:
             for number in numbers:
                 os.kill(os.getpid(), number)
-        return act(**options)
 
-    monkeypatch.setattr(trainer, method, strike)
+    trainer.before(part, method, strike)
 
 
-@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
-@pytest.mark.parametrize(
-    ("number", "exception"),
-    [(signal.SIGTERM, Terminated), (signal.SIGHUP, Terminated), (signal.SIGINT, KeyboardInterrupt)],
+MOMENTS = pytest.mark.parametrize(
+    ("part", "method"), [("validator", "scores"), ("checkpoints", "save")], ids=["validation", "save"]
 )
-def test_a_signal_waits_for_the_current_step(toy, monkeypatch, method, number, exception):
+SIGNALS = pytest.mark.parametrize(
+    ("number", "exception"),
+    [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGHUP, Terminated)],
+)
+CODES = pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+
+
+@MOMENTS
+@SIGNALS
+def test_a_signal_waits_for_the_current_step(toy, part, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, method, number, step=8)
+    signals_itself(trainer, part, method, number, step=8)
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.checkpoints.saved_step == 8
+    assert trainer.parts.checkpoints.saved_step == 8
     assert any("finishing this step, then saving" in line for line in toy.said)
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
-@pytest.mark.parametrize(
-    ("number", "exception"),
-    [(signal.SIGTERM, Terminated), (signal.SIGHUP, Terminated), (signal.SIGINT, KeyboardInterrupt)],
-)
-def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, monkeypatch, method, number, exception):
+@MOMENTS
+@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, part, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, method, number, number, step=8)
+    signals_itself(trainer, part, method, number, number, step=8)
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.checkpoints.saved_step == 4
+    assert trainer.parts.checkpoints.saved_step == 4
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize(
-    ("number", "exception"),
-    [(signal.SIGTERM, Terminated), (signal.SIGHUP, Terminated), (signal.SIGINT, KeyboardInterrupt)],
-)
-def test_a_signal_during_averaging_ends_at_once(toy, monkeypatch, number, exception):
+@MOMENTS
+def test_a_terminal_that_hangs_up_twice_does_not_stop_the_save(toy, part, method):
+    """A closed terminal sends SIGHUP, and so does its shell when it ends."""
+    trainer = toy.trainer("run")
+    signals_itself(trainer, part, method, signal.SIGHUP, signal.SIGHUP, step=8)
+    with pytest.raises(Terminated) as caught:
+        trainer.train()
+    assert caught.value.number == signal.SIGHUP
+    assert trainer.parts.checkpoints.saved_step == 8
+
+
+def test_a_signal_that_is_ignored_stays_ignored(toy):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        trainer = toy.trainer("run")
+        trainer.before_update(3, lambda: os.kill(os.getpid(), signal.SIGHUP))
+        with terminable():
+            trainer.train()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert trainer.state.step == 12
+
+
+@SIGNALS
+def test_a_signal_during_averaging_ends_at_once(toy, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, "_finish", number, step=12)
+    signals_itself(trainer, "checkpoints", "load_final", number, step=12)
     with terminable(), pytest.raises(exception):
         trainer.train()
-    assert trainer.checkpoints.saved_step == 12
+    assert trainer.parts.checkpoints.saved_step == 12
     assert not (toy.folder / "run/model").exists()
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)])
+@CODES
 def test_a_signal_during_preparation_leaves_no_partial_corpus(
     write_experiment, tmp_path, monkeypatch, capsys, number, code
 ):
@@ -116,17 +143,9 @@ def test_a_signal_during_preparation_leaves_no_partial_corpus(
     assert main(["train", str(config), "--run", "run", "--prepared", "prepared", "--resume"]) == 0
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)])
+@CODES
 def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, monkeypatch, capsys, number, code):
-    from translate.training.loop import Trainer
-
-    scores = Trainer._scores
-
-    def strike(self, **options):
-        os.kill(os.getpid(), number)
-        return scores(self, **options)
-
-    monkeypatch.setattr(Trainer, "_scores", strike)
+    before_update(4, lambda: os.kill(os.getpid(), number), monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert main(["train", str(write_experiment()), "--run", "run", "--prepared", "prepared"]) == code
     error = capsys.readouterr().err
@@ -134,14 +153,28 @@ def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, mon
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("arrange", [stop_signals, lambda *_: terminable()], ids=["while it trains", "otherwise"])
-def test_a_signal_that_nohup_ignores_stays_ignored(arrange):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with arrange(print, True):
-            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the terminal is that of a fork")
+def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
+    """Messages can no longer be shown then, which must not keep the state from being saved."""
+    config = str(write_experiment(max_steps=100_000, valid_every=50_000, log_every=1))
+    arguments = ["train", config, "--run", str(tmp_path / "run"), "--prepared", str(tmp_path / "prepared")]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "translate", *arguments],
+            {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+    metrics, limit = tmp_path / "run/metrics.jsonl", time.monotonic() + 100
+    while not (metrics.exists() and metrics.read_text(encoding="utf-8").count('"kind": "train"') > 2):
+        assert time.monotonic() < limit, "the run does not begin"
+        time.sleep(0.05)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 129
+    (saved,) = checkpoints.folders(tmp_path / "run/checkpoints")
+    last = json.loads(metrics.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["kind"], last["step"]) == ("checkpoint", checkpoints.step_of(saved))
 
 
 def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved():
@@ -149,7 +182,7 @@ def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved():
     program = """
 import os, signal
 from translate.errors import Terminated, say
-from translate.training.loop import terminable
+from translate.training.train import terminable
 
 try:
     with terminable():

@@ -11,9 +11,8 @@ from transformer.cost import forward_flops
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.checkpoints import TrainState
-from translate.training.reporting import Interval
 from translate.training.run import Run
-from translate.training.update import update_flops
+from translate.training.update import Meter, update_flops
 
 
 def flops_of(*batches):
@@ -31,12 +30,12 @@ def test_padding_is_not_counted_as_work():
 
 
 def test_the_speed_is_that_of_the_updates_since_the_last_line():
-    assert Interval(tokens=150, flops=5 * 10**9, seconds=10.0).speed(peak=2e9) == {
+    assert Meter(TINY, tokens=150, flops=5 * 10**9, seconds=10.0).speed(peak=2e9) == {
         "tokens_per_s": 15,
         "flops_per_s": pytest.approx(5e8),
         "mfu": pytest.approx(0.25),
     }
-    assert Interval().speed(peak=2e9)["tokens_per_s"] == 0
+    assert Meter(TINY).speed(peak=2e9)["tokens_per_s"] == 0
 
 
 def test_a_run_counts_the_operations_of_its_updates_also_when_it_was_stopped(toy):
@@ -44,7 +43,7 @@ def test_a_run_counts_the_operations_of_its_updates_also_when_it_was_stopped(toy
     toy.trainer("run", max_steps=5).train()
     trainer = toy.trainer("run", resume=True)
     trainer.train()
-    updates = trainer.feed.updates(TrainState().position)
+    updates = trainer.parts.feed.updates(TrainState().position)
     batches = [batch for _ in range(12) for batch in next(updates)[0]]
     expected = update_flops(trainer.model.config, batches)
     assert trainer.state.n_flops == expected

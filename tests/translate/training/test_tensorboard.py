@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from tests.translate.training.conftest import interrupt
 from translate.errors import UserError
 from translate.training import reporting
 from translate.training.reporting import TensorBoard
@@ -53,17 +54,10 @@ def test_every_number_of_the_metrics_is_a_point(toy):
 
 
 @needs_the_extra
-def test_a_resumed_run_has_neither_duplicate_nor_discarded_points(toy, monkeypatch):
+def test_a_resumed_run_has_neither_duplicate_nor_discarded_points(toy):
     """Steps 5 and 6 are lost with the process and repeated; so is the final model."""
     trainer = toy.trainer("run", tensorboard=True)
-    update = trainer._update
-
-    def die(batches):
-        if trainer.state.step == 6:
-            raise KeyboardInterrupt
-        return update(batches)
-
-    monkeypatch.setattr(trainer, "_update", die)
+    trainer.before_update(7, interrupt)
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     run = Run(toy.folder / "run")

@@ -19,7 +19,8 @@ from translate.corpus.batches import Batch, collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.distributed import Ranks
 from translate.training.optimizer import new_optimizer
-from translate.training.update import StepStats, Updater, batch_loss, mean_nll, read
+from translate.training.update import StepStats, Updater, batch_loss, read
+from translate.training.validation import mean_nll
 
 CONFIG = TrainingConfig()
 
@@ -205,7 +206,7 @@ def test_ranks_share_held_out_batches_without_skipping_or_repeating_one(model, p
 @pytest.mark.parametrize("changes", [{"optimizer": "adam", "ema": 0.9}, {"optimizer": "muon", "clip_norm": 1.0}])
 def test_the_host_reads_values_of_the_device_once_in_a_report_and_never_in_an_update(toy, monkeypatch, changes):
     """Each read waits for a GPU. Those in `transformer` are in branches for the CPU; a thread makes batches."""
-    trainer = toy.trainer("run", accumulate=3, max_steps=12, log_every=4, valid_every=100, **changes)
+    trainer = toy.trainer("run", accumulate=3, max_steps=13, log_every=4, valid_every=100, **changes)
     reads = []
 
     def counted(name):
@@ -221,10 +222,9 @@ def test_the_host_reads_values_of_the_device_once_in_a_report_and_never_in_an_up
 
     for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "__index__"):
         monkeypatch.setattr(torch.Tensor, name, counted(name))
-    monkeypatch.setattr(trainer, "_save", lambda scheduled: None)
-    monkeypatch.setattr(trainer, "_finish", lambda: None)
     trainer.train()
-    assert reads == [(4, "tolist"), (8, "tolist"), (12, "tolist")]
+    monkeypatch.undo()
+    assert [read for read in reads if read[0] < 13] == [(4, "tolist"), (8, "tolist"), (12, "tolist")]  # the last saves
 
 
 @pytest.mark.parametrize("r_drop", [0.0, 5.0])

@@ -10,7 +10,8 @@ from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.train import preflight
-from translate.training.update import encode, read
+from translate.training.update import read
+from translate.training.validation import encode
 
 KEPT = [
     ("siehe https://a.example/b und rot", "see https://a.example/b and red"),
@@ -38,7 +39,7 @@ def test_validation_pairs_have_the_tokens_that_they_have_in_training(toy):
         for source, target in KEPT:
             german.write(source + "\n")
             english.write(target + "\n")
-    prepared: Prepared = toy.trainer("run", max_tokens=60).prepared
+    prepared: Prepared = toy.trainer("run", max_tokens=60).parts.prepared
     trained = {(tuple(prepared.train.src(i)), tuple(prepared.train.tgt(i))) for i in range(prepared.train.n_pairs)}
     pairs = encode(KEPT, prepared.tokenizer)
     for i in range(len(KEPT)):
@@ -53,17 +54,17 @@ def test_the_loss_of_a_trained_pair_is_that_of_training(toy):
     for name in ("train", "valid"):
         write_pairs(toy, name, KEPT)
     trainer = toy.trainer("run", max_tokens=60, label_smoothing=0.0, valid_every=1, max_steps=1, batch_tokens=999)
-    batch = trainer.feed.largest(0)
+    batch = trainer.parts.feed.largest(0)
     assert len(batch.src) == len(KEPT)
-    expected = read([trainer.updater.step([batch], lr=0.0)])[0].nll
-    assert trainer.validator.scores(trainer.model).nll == pytest.approx(expected, rel=1e-5)
+    expected = read([trainer.parts.updater.step([batch], lr=0.0)])[0].nll
+    assert trainer.parts.validator.scores(trainer.model).nll == pytest.approx(expected, rel=1e-5)
 
 
 def test_long_validation_pairs_are_skipped_and_counted(toy):
     write_pairs(toy, "valid", [LONG, SHORT[0]])
     seen = []
-    trainer = toy.trainer("run", max_steps=2, valid_every=1, valid_bleu_sentences=5)
-    trainer.validator.score_bleu = lambda model, pairs: seen.append(pairs) or 1.0
+    score = lambda model, pairs: seen.append(pairs) or 1.0  # noqa: E731
+    trainer = toy.trainer("run", score_bleu=score, max_steps=2, valid_every=1, valid_bleu_sentences=5)
     trainer.train()
     assert list(map(tuple, seen[0])) == [SHORT[0]]
     (warning,) = (line for line in metrics(toy.folder / "run", "warning") if line["about"] == "validation too long")
@@ -78,27 +79,28 @@ def test_a_validation_set_of_long_pairs_alone_is_refused(toy):
 
 def test_validation_batches_that_do_not_fit_are_halved_with_the_same_scores(toy):
     whole = toy.trainer("whole", batch_tokens=999)
-    expected = whole.validator.scores(whole.model.eval())
+    expected = whole.parts.validator.scores(whole.model.eval())
     small = toy.trainer("small", batch_tokens=999)
     tried = fail_above(small.model, 2)
-    scores = small.validator.scores(small.model)
+    scores = small.parts.validator.scores(small.model)
     assert max(tried) > 2
-    assert small.splitter.n_splits > 0
+    assert small.parts.updater.splitter.n_splits > 0
     assert scores.nll == pytest.approx(expected.nll, rel=1e-6)
     assert scores.source_gain == pytest.approx(expected.source_gain, abs=1e-5)
 
 
 def test_a_validation_batch_that_does_not_fit_is_found_before_the_first_update(toy):
     trainer = toy.trainer("run", batch_tokens=999)
-    n = max(len(batch.src) for batch in trainer.validator._batches)
+    n = max(len(batch.src) for batch in trainer.parts.validator.batches)
     assert n > 2
-    trainer.model.decoder[0].register_forward_hook(
+    hook = trainer.model.decoder[0].register_forward_hook(
         lambda layer, inputs, output: (
             (_ for _ in ()).throw(MemoryError) if not layer.training and len(output) >= n else None
         )
     )
-    preflight(trainer)
-    assert trainer.splitter.n_splits > 0
+    preflight(trainer.state, trainer.parts)
+    assert trainer.parts.updater.splitter.n_splits > 0
+    hook.remove()
     trainer.train()
 
 
@@ -107,9 +109,9 @@ def test_ids_of_the_validation_set_stay_in_order(toy):
     pairs = [SHORT[0], LONG, ("katze", "cat"), LONG, ("haus und haus", "house and house")]
     write_pairs(toy, "valid", pairs)
     trainer = toy.trainer("run")
-    decode = trainer.prepared.tokenizer.decode
+    decode = trainer.parts.prepared.tokenizer.decode
     found = set()
-    for batch in trainer.validator._batches:
+    for batch in trainer.parts.validator.batches:
         for src, tgt in zip(batch.src.tolist(), batch.tgt_out.tolist(), strict=True):
             found.add((decode(src), decode(tgt)))
     assert found == {SHORT[0], ("katze", "cat"), ("haus und haus", "house and house")}

@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
-"""Measure how well scores of translations predict bad ones, on line-aligned development sets.
+"""How well scores of translations predict bad ones, on line-aligned development sets.
 
-    python scripts/bench_confidence.py de-en --rerank en-de data/tatoeba/dev data/test/newstest2013
-    python scripts/bench_confidence.py de-en --rerank en-de --tune data/tatoeba/dev data/test/newstest2013
+    python scripts/bench.py confidence de-en data/tatoeba/dev data/test/newstest2013 --rerank en-de
+    python scripts/bench.py confidence de-en data/tatoeba/dev data/test/newstest2013 --rerank en-de --tune
 
-A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
-For the checks of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
-the median of the set. BLEU and chrF of the whole set. Each is measured without reranking ("alone") and with it
-("reranked"), which also chooses other translations. The last line is a JSON record.
+For each score: Spearman's rank correlation with the sentence chrF. For the checks of `translate text`: how many
+sentences they call suspicious, and the share of those whose chrF is below the median of the set. BLEU and chrF of the
+whole set. Each is measured without reranking ("alone") and with it
+("reranked"), which also chooses other translations.
 
     mean       mean log-probability of a token: `Translation.confidence`
     sum        log-probability of the translation
@@ -21,22 +20,20 @@ their set. `scripts/ship.py` writes them.
 """
 
 import argparse
-import json
 import statistics
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sacrebleu
+from harness import Case, add_sets, name_of, read_set
+from records import Record, linked
 from tqdm import tqdm
 
 from translate.corpus.sources import Pair
 from translate.experiments.table import rank_correlation
-from translate.files import read_lines
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
-from translate.training.run import commit
 
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of the reverse direction, that are tried
 BEAM = 4  # hypotheses that are reranked, unless the model's own beam is wider
@@ -54,59 +51,34 @@ class Tuned:
     reverse_weight: float | None = None
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Translate the sets and print the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="name of a model, or a folder")
-    parser.add_argument("sets", nargs="+", type=Path, help="development sets")
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_sets(parser)
     parser.add_argument("--rerank", help="model of the opposite direction")
-    parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
     parser.add_argument("--tune", action="store_true", help="choose the weight of reranking and the limits")
-    parser.add_argument("--lines", type=int, help="use only the first lines of each set")
-    args = parser.parse_args(argv)
-    translators = {"alone": Translator.load(args.model, format="lines")}
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Translate the sets without reranking, and with it."""
+    alone = Translator.load(args.model, format="lines")
+    translators = {"alone": alone}
     if args.rerank:
         translators["reranked"] = Translator.load(args.model, rerank=args.rerank, format="lines")
-    sets = {
-        f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
-        for path in tqdm(args.sets, unit=" sets")
-    }
-    tune = {}
-    if args.tune:
-        pairs = [read_set(translators["alone"], path, args.suffix, args.lines) for path in args.sets]
-        tune = {"tuned": asdict(tuned(args.model, args.rerank, pairs))}
-    record = {
-        "kind": "bench_confidence",
-        "commit": commit(),
+    sets = {name_of(path): read_set(args, path, alone.engine.spec) for path in args.sets}
+    record: Record = {
         "model": args.model,
         "rerank": args.rerank,
-        "precision": getattr(translators["alone"].engine, "precision", None),
-        "sets": sets,
-        **tune,
+        "precision": getattr(alone.engine, "precision", None),
+        "sets": {},
     }
-    print(json.dumps(record))
-    return 0
-
-
-def measure(
-    translators: Mapping[str, Translator], path: Path, suffix: str, n_lines: int | None
-) -> dict[str, dict[str, object]]:
-    """Return the measurements of one set with each translator.
-
-    Args:
-        translators: without and with reranking.
-        path, suffix: the names of both files without the language.
-        n_lines: number of lines to use, from the first; None uses all.
-    """
-    sources, references = zip(*read_set(translators["alone"], path, suffix, n_lines), strict=True)
-    return {name: measured(list(translator.passages(sources)), references) for name, translator in translators.items()}
-
-
-def read_set(translator: Translator, path: Path, suffix: str, n_lines: int | None) -> list[Pair]:
-    """Return the first pairs of a set in the languages of a translator; the arguments are those of `measure`."""
-    spec = translator.engine.spec
-    sides = (read_lines(Path(f"{path}.{side}{suffix}")) for side in (spec.source, spec.target))
-    return list(zip(*sides, strict=True))[:n_lines]
+    for name, pairs in tqdm(sets.items(), unit=" sets"):
+        sources, references = zip(*pairs, strict=True)
+        record["sets"][name] = {
+            how: measured(list(translator.passages(sources)), references) for how, translator in translators.items()
+        }
+    if args.tune:
+        record["tuned"] = asdict(tuned(args.model, args.rerank, sets.values()))
+    return record
 
 
 def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[Pair]]) -> Tuned:
@@ -224,5 +196,22 @@ def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
     return scores
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield one row for each set, without and with reranking."""
+    for name, found in record["sets"].items():
+        alone, reranked = found["alone"], found["reranked"]
+        suspicious = reranked["suspicious"]
+        yield {
+            "model": linked(record["model"], record),
+            "set": name,
+            "lines": f"{alone['lines']:,}",
+            "BLEU alone": f"{alone['bleu']:.1f}",
+            "BLEU": f"{reranked['bleu']:.1f}",
+            "chrF alone": f"{alone['chrf']:.1f}",
+            "chrF": f"{reranked['chrf']:.1f}",
+            "suspicious": f"{suspicious['sentences']:,}",
+            "of these below the median chrF": f"{suspicious['below_median']:.0%}" if suspicious["sentences"] else "",
+        }
+
+
+CASE = Case("Reranking by the model of the other direction", options, run, rows)

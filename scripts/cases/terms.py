@@ -1,76 +1,63 @@
-#!/usr/bin/env python3
-"""Measure what a glossary costs in time and BLEU, and whether its terms arrive.
+"""What a glossary costs in time and BLEU, and whether its terms arrive.
 
-    python scripts/bench_terms.py de-en data/test/newstest2013 --write scripts/results/terms-de-en.json
+    python scripts/bench.py terms de-en data/test/newstest2013 --out scripts/results/terms-de-en.json
 
-The set is a path without ".LANGUAGE" and the suffix. The terms are the `--terms` most frequent pairs of a noun (a
-capitalised word of at least four letters that is not the first of its sentence) and a word of the reference that go
-together: their Dice coefficient, over the sentences that they are in, is at least `--dice`, and each is the best
-partner of the other one. So the glossary says what a reader of this set would say.
+The terms are the `--terms` most frequent pairs of a noun (a capitalised word of at least four letters that is not the
+first of its sentence) and a word of the reference that go together: their Dice coefficient, over the sentences that
+they are in, is at least `--dice`, and each is the best partner of the other one. So the glossary says what a reader of
+this set would say.
 
 Measured are BLEU with and without the glossary, over all sentences and over those that it concerns; the same where the
 glossary is used only for sentences whose reference has all of their target terms; the share of the target terms in the
 translations; and the time of the sentences that it concerns, in pairs of runs whose order alternates: the median of the
-ratios. "invented" is the time with target terms that the model never says, so that each sentence is searched twice. The
-last line is a JSON record.
+ratios. "invented" is the time with target terms that the model never says, so that each sentence is searched twice.
 """
 
 import argparse
-import json
 import re
 import statistics
-import sys
-import time
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import sacrebleu
+from harness import Case, add_sets, name_of, read_set, seconds_of
+from records import Record, linked
 
-from translate.files import read_lines, write_json
 from translate.inference.translator import Translator
 from translate.text.placeholders import Glossary, missing_terms
 from translate.text.translation import Translation
-from translate.training.run import commit
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Translate the set and print the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="name of a model, or a folder")
-    parser.add_argument("set", type=Path, help="test set")
-    parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_sets(parser)
     parser.add_argument("--terms", type=int, default=200, help="number of terms (default: 200)")
     parser.add_argument("--dice", type=float, default=0.5, help="least association of a pair (default: 0.5)")
-    parser.add_argument("--lines", type=int, help="use only the first lines of the set")
     parser.add_argument("--pairs", type=int, default=5, help="pairs of timed runs (default: 5)")
     parser.add_argument("--timed", type=int, default=400, help="sentences of a timed run (default: 400)")
-    parser.add_argument("--write", type=Path, help="file for the record")
-    args = parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Translate the set with and without its glossary."""
     plain = Translator.load(args.model)
-    sides = plain.engine.spec.source, plain.engine.spec.target
-    sources, references = (list(read_lines(Path(f"{args.set}.{side}{args.suffix}")))[: args.lines] for side in sides)
+    (path,) = args.sets
+    sources, references = zip(*read_set(args, path, plain.engine.spec), strict=True)
     terms = noun_pairs(sources, references, args.terms, args.dice)
     translators = {"plain": plain, "terms": Translator.load(args.model, terms=terms)}
     invented = {source: f"Zorp{i}" for i, source in enumerate(terms)}
     timed = {"terms": translators["terms"], "invented": Translator.load(args.model, terms=invented)}
-    chosen = with_terms(sources, Glossary.of(terms))[: args.timed]
-    record = {
-        "kind": "bench_terms",
-        "commit": commit(),
+    chosen = [source for source in sources if Glossary.of(terms).find(source)][: args.timed]
+    return {
         "model": args.model,
         "precision": getattr(plain.engine, "precision", None),
-        "set": f"{args.set.parent.name}/{args.set.name}",
+        "set": name_of(path),
         "terms": len(terms),
         **quality(translators, sources, references, Glossary.of(terms)),
-        "time": {name: seconds({"plain": plain, "terms": one}, chosen, args.pairs) for name, one in timed.items()},
+        "time": {name: compared(plain, one, chosen, args.pairs) for name, one in timed.items()},
     }
-    if args.write:
-        write_json(args.write, record)
-    print(json.dumps(record))
-    return 0
 
 
 def noun_pairs(sources: Sequence[str], references: Sequence[str], n: int, least: float) -> dict[str, str]:
@@ -101,14 +88,9 @@ def noun_pairs(sources: Sequence[str], references: Sequence[str], n: int, least:
     return dict(sorted(chosen, key=lambda pair: (-both[pair], pair))[:n])
 
 
-def with_terms(sources: Sequence[str], glossary: Glossary) -> list[str]:
-    """Return the sentences that have a term."""
-    return [source for source in sources if glossary.find(source)]
-
-
 def quality(
-    translators: dict[str, Translator], sources: Sequence[str], references: Sequence[str], glossary: Glossary
-) -> dict[str, object]:
+    translators: Mapping[str, Translator], sources: Sequence[str], references: Sequence[str], glossary: Glossary
+) -> Record:
     """Return BLEU with and without the glossary, and the share of the terms in the translations."""
     targets = [[term.target for term in glossary.find(source)] for source in sources]
     concerned = [i for i, found in enumerate(targets) if found]
@@ -146,24 +128,36 @@ def _in_pieces(translation: Translation) -> bool:
     return "placeholders" in translation.flags
 
 
-def seconds(translators: dict[str, Translator], sources: Sequence[str], n: int) -> dict[str, object]:
+def compared(plain: Translator, terms: Translator, sources: Sequence[str], n: int) -> Record:
     """Return the median times of runs without and with the glossary, and the median of the ratios of the pairs."""
+    translators = {"plain": plain, "terms": terms}
     times: dict[str, list[float]] = {name: [] for name in translators}
     for i in range(n + 1):
         for name in sorted(translators, reverse=i % 2 == 0):
-            start = time.perf_counter()
-            list(translators[name].passages(sources))
-            times[name].append(time.perf_counter() - start)
-    plain, terms = (times[name][1:] for name in ("plain", "terms"))  # the first pair warms up
-    ratios = [b / a for a, b in zip(plain, terms, strict=True)]
+            times[name].append(seconds_of(partial(lambda one: list(one.passages(sources)), translators[name])))
+    without, given = (times[name][1:] for name in ("plain", "terms"))  # the first pair warms up
+    ratios = [b / a for a, b in zip(without, given, strict=True)]
     return {
         "lines": len(sources),
-        "plain": round(statistics.median(plain), 2),
-        "terms": round(statistics.median(terms), 2),
+        "plain": round(statistics.median(without), 2),
+        "terms": round(statistics.median(given), 2),
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in sorted(ratios)],
     }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield the row of a record: with a glossary and without one."""
+    yield {
+        "model": linked(f"{record['model']} of commit {record['commit'][:9]}", record),
+        "set": record["set"],
+        "terms": str(record["terms"]),
+        "BLEU with and without them": f"{record['bleu']['terms']:.2f}, {record['bleu']['plain']:.2f}",
+        "lines with terms": f"{record['with_terms']:,}",
+        "of these with all terms": f"{record['lines_with_all_terms']['terms']:,}",
+        "times the time": f"{record['time']['terms']['ratio']:.2f}",
+        "note": record.get("note", ""),
+    }
+
+
+CASE = Case("Glossary", options, run, rows)

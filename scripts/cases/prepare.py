@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
-"""Measure preparing a large corpus and starting to train on it: a table, then one JSON record as the last line.
+"""Preparing a large corpus, and starting to train on it.
 
-    python scripts/bench_prepare.py                       # 1 and 5 million pairs; 10 minutes and 5 GB of disk
-    python scripts/bench_prepare.py --pairs 20000 100000
+    python scripts/bench.py prepare                       # 1 and 5 million pairs; 10 minutes and 5 GB of disk
+    python scripts/bench.py prepare --pairs 20000 100000
 
 Sentences are artificial: pseudo-words of one to four syllables in Zipf's proportions, 200,000 for each language, with
 lengths like those of news (median 14 words). `translate prepare` prepares each size in its own process, and another
@@ -11,45 +10,37 @@ process opens it as training does. Memory is the largest resident set of the pro
 
 import argparse
 import gzip
-import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from contenders import machine, peak_mb
-from results import size_table
+from harness import Answer, Case, Work, peak_mb, seconds_of, turns
+from records import Record, linked, machine_name
 from tqdm import tqdm
 
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared
 
 WORDS = 200_000
-CONFIG = Path(__file__).resolve().parent / "data" / "bench-prepare.toml"
-Row = dict[str, float]
+CONFIG = Path(__file__).resolve().parents[1] / "data" / "bench-prepare.toml"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure every size and print; with --open, be the process that starts training."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     sizes = [1_000_000, 5_000_000]
     parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
-    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
-    if args.open:
-        print(json.dumps(opened(args.open)))
-        return 0
-    rows = [measure(n) for n in tqdm(sorted(args.pairs), unit=" sizes")]
-    record = {"kind": "bench_prepare", **machine(), "rows": rows}
-    print(size_table([record]))
-    print(json.dumps(record))
-    return 0
 
 
-def measure(n_pairs: int) -> Row:
+def run(args: argparse.Namespace) -> Record:
+    """Measure every size."""
+    return {"rows": [measure(n) for n in tqdm(sorted(args.pairs), unit=" sizes")]}
+
+
+def measure(n_pairs: int) -> Record:
     """Prepare `n_pairs` and start to train on them; return the row of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -58,14 +49,15 @@ def measure(n_pairs: int) -> Row:
         begin = time.monotonic()
         peak = peak_mb_of([sys.executable, "-m", "translate", "prepare", str(CONFIG), "--out", "prepared"], folder)
         seconds = time.monotonic() - begin
-        start = subprocess.check_output([sys.executable, __file__, "--open", folder / "prepared"])
-        size = sum(path.stat().st_size for path in (folder / "prepared").iterdir())
+        prepared = folder / "prepared"
+        with turns([str(prepared)], 1) as ask_each:
+            start = ask_each("start of training")[str(prepared)]
         return {
             "pairs": n_pairs,
             "pairs_per_s": round(n_pairs / seconds),
             "peak_mb": peak,
-            "disk_bytes_per_pair": round(size / n_pairs),
-            **json.loads(start),
+            "disk_bytes_per_pair": round(sum(path.stat().st_size for path in prepared.iterdir()) / n_pairs),
+            **start,
         }
 
 
@@ -111,15 +103,40 @@ def peak_mb_of(command: Sequence[str], folder: Path) -> float:
     return peak
 
 
-def opened(folder: Path) -> Row:
-    """Return the seconds from a prepared folder to the first batch, and the memory, torch included."""
-    begin = time.monotonic()
-    pairs = Prepared.open(folder).train
-    index, _ = next(Sampler(pairs, batch_tokens=4096, max_tokens=256, seed=1).stream(Position()))
-    collate(pairs, index, pad=0, bos=1, eos=2)
-    seconds = time.monotonic() - begin
-    return {"start_s": round(seconds, 2), "start_peak_mb": peak_mb()}
+def work(args: argparse.Namespace) -> Work:
+    """Measure the start of training on the prepared folder `args.work`."""
+
+    def start() -> None:
+        pairs = Prepared.open(Path(args.work)).train
+        index, _ = next(Sampler(pairs, batch_tokens=4096, max_tokens=256, seed=1).stream(Position()))
+        collate(pairs, index, pad=0, bos=1, eos=2)
+
+    def answer(task: str) -> Answer:
+        return {"start_s": round(seconds_of(start), 2), "start_peak_mb": peak_mb()}  # torch included
+
+    return answer
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield one row for each size."""
+    for row in record["rows"]:
+        yield {
+            "pairs": linked(f"{row['pairs']:,}", record),
+            "machine": machine_name(record),
+            "prepared in": f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
+            "pairs/s": f"{row['pairs_per_s']:,}",
+            "peak memory": f"{row['peak_mb'] / 1e3:.2f} GB",
+            "on disk": f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
+            "start of training": f"{row['start_s']:.1f} s",
+            "its memory": f"{row['start_peak_mb'] / 1e3:.2f} GB",
+        }
+
+
+def summary(record: Record) -> tuple[str, str]:
+    """Return time and memory of the largest size."""
+    row = record["rows"][-1]
+    minutes = row["pairs"] / row["pairs_per_s"] / 60
+    return "`translate prepare`", f"{row['pairs']:,} pairs in {minutes:,.0f} min and {row['peak_mb'] / 1e3:.1f} GB"
+
+
+CASE = Case("Large corpora", options, run, rows, work, summary)

@@ -1,24 +1,26 @@
-#!/usr/bin/env python3
-"""Score a model on 200 single words and short greetings: accepted answers, loops, answers that are too long.
+"""200 single words and short greetings: accepted answers, loops, answers that are too long.
 
-    python scripts/bench_everyday.py de-en                # an installed model, a model folder or a run
-    python scripts/bench_everyday.py runs/mine --list scripts/data/everyday.en-de.tsv
+    python scripts/bench.py everyday de-en                # an installed model, a model folder or a run
+    python scripts/bench.py everyday runs/mine --list scripts/data/everyday.en-de.tsv
 
 A line of the list is an item and its accepted answers, separated by tabs, the best one first. Case, commas, punctuation
 at either end, an article before an answer and the "to" of an infinitive are ignored. An answer loops if the same
 characters occur four times or the same words three times in a row. It is too long if it has more than three times the
-characters of the longest accepted answer. Failures are printed; the last line is a JSON record.
+characters of the longest accepted answer. Failures are printed.
 """
 
 import argparse
-import json
 import re
-import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-DATA = Path(__file__).resolve().parent / "data"
+from harness import Case
+from records import Record, linked
+
+from translate.commands.text import Text, open_translator
+
+DATA = Path(__file__).resolve().parents[1] / "data"
 MAX_GROWTH = 3
 GOOD = {"accepted": True, "loops": False, "too_long": False}
 
@@ -27,15 +29,15 @@ _IN_FRONT = re.compile(r"^(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)"
 _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Translate the list, print failures and the record."""
-    from translate.commands.text import Text, open_translator
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
     parser.add_argument("--no-checks", action="store_true", help="translate without the checks of `text`")
-    args = parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Translate the list and print failures."""
     translator = open_translator(Text(model=Path(args.model), checks=not args.no_checks))
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
@@ -46,9 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verdicts.append(judge(accepted, translation.text))
         if verdicts[-1] != GOOD:
             print(f"{item} -> {translation.text}  (accepted: {accepted[0]})")
-    asked = {"model": args.model, "list": path.name, "checks": not args.no_checks}
-    print(json.dumps({"kind": "bench_everyday", **asked, **totals(verdicts)}))
-    return 0
+    return {"model": args.model, "list": path.name, "checks": not args.no_checks, **totals(verdicts)}
 
 
 def read(path: Path) -> dict[str, list[str]]:
@@ -79,5 +79,14 @@ def totals(verdicts: Sequence[Mapping[str, bool]]) -> dict[str, float | int]:
     return {"items": n, **counts, "accepted_percent": round(100 * counts["accepted"] / n, 1)}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield the row of a record."""
+    yield {
+        "model": linked(record["model"], record),
+        "list": record["list"],
+        "accepted": f"{record['accepted']} of {record['items']}",
+        "loops, too long": f"{record['loops']}, {record['too_long']}",
+    }
+
+
+CASE = Case("Words and greetings", options, run, rows)

@@ -1,20 +1,19 @@
-#!/usr/bin/env python3
 """Start of training of a deep, narrow Transformer: post-norm with two initial gains, and pre-norm.
 
-    python scripts/bench_initial.py [--steps 300]
+    python scripts/bench.py initial [--steps 300] --out scripts/results/initial.json
 
-Trains 6 + 6 layers of the `tiny` preset on the built-in grammar, once for each setting, with the same batches. Prints
-one JSON record: the loss of each step, and the gradient of each layer's parameters before the first.
+Trains 6 + 6 layers of the `tiny` preset on the built-in grammar, once for each setting, with the same batches. The
+record has the loss of each step, and the gradient of each layer's parameters before the first.
 """
 
 import argparse
-import json
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
+from harness import Case
+from records import Record, linked
 from torch import Tensor
 from tqdm import tqdm
 
@@ -26,7 +25,6 @@ from transformer.search.model_step import pad_batch, source_batch, target_batch
 from translate.config.schema import TokenizerConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import train
-from translate.training.run import commit, processor_name
 
 SETTINGS: dict[str, tuple[Norm, float]] = {
     "post-norm, gain 1": ("post", 1.0),
@@ -37,25 +35,20 @@ BATCH, VOCABULARY, PEAK, WARMUP, SMOOTHING = 64, 2_000, 2e-3, 150, 0.1
 Pairs = list[tuple[list[int], list[int]]]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train with each setting and print the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--steps", type=int, default=300, help="updates per setting (default: %(default)s)")
-    steps = parser.parse_args(argv).steps
-    text = list(generate("train", steps * BATCH, 1))
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Train with each setting."""
+    text = list(generate("train", args.steps * BATCH, 1))
     tokenizer = train((side for pair in text for side in pair), TokenizerConfig(vocab_size=VOCABULARY))
     pairs = [(tokenizer.encode(source), tokenizer.encode(target)) for source, target in text]
-    runs = {name: run(name, pairs, steps) for name in SETTINGS}
-    record = {
-        "kind": "bench_initial",
-        "command": f"python scripts/bench_initial.py --steps {steps}",
-        "commit": commit(),
-    }
-    print(json.dumps(record | {"processor": processor_name(), "torch": torch.__version__, "runs": runs}, indent=2))
-    return 0
+    return {"runs": {name: trained(name, pairs, args.steps) for name in SETTINGS}}
 
 
-def run(name: str, pairs: Pairs, steps: int) -> dict[str, list[float]]:
+def trained(name: str, pairs: Pairs, steps: int) -> dict[str, list[float]]:
     """Return the loss of each step in nats per token, and the norm of each layer's gradient in the first batch."""
     norm, gain = SETTINGS[name]
     torch.manual_seed(1)
@@ -90,5 +83,16 @@ def gradient_of(layer: torch.nn.Module) -> float:
     return round(math.sqrt(sum(squares)), 6)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield one row for each setting."""
+    for name, run in record["runs"].items():
+        yield {
+            "setting": linked(name, record),
+            "machine": record["processor"],
+            "loss, mean of the last ten steps": f"{sum(run['loss'][-10:]) / 10:.2f}",
+            "gradient of decoder layers 1 and 6": f"{run['gradient'][6]:.2f}, {run['gradient'][11]:.2f}",
+            "command": f"`{record['command']}`",
+        }
+
+
+CASE = Case("Initial values", options, run, rows)

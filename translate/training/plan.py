@@ -1,0 +1,158 @@
+"""Rank 0's decisions before a training, as one value that all ranks receive.
+
+`make_plan` decides and checks in the order of cost: what would end a run in hours ends it now, in one sentence.
+Settings that contradict each other are refused before text is translated, and both before the corpus is prepared.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from translate.config.load import require_end
+from translate.config.schema import ExperimentConfig
+from translate.corpus.prepare import Prepared, check_corpus, locked_corpus, prepare_locked
+from translate.corpus.prepare import plan as plan_corpus
+from translate.errors import Say, UserError
+from translate.evaluation.scores import metrics
+from translate.files import sha256
+from translate.machine import better_allocator, choose_device, choose_dtype, out_of_memory
+from translate.training.reporting import require_tensorboard
+from translate.training.run import Record, Run
+
+if TYPE_CHECKING:
+    from translate.training.parent import Parent
+    from translate.training.reproduction import Original
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained, in plain values.
+
+    Attributes:
+        run: the run directory.
+        config: the experiment, completed from the parent.
+        parent: the model to start from; None draws the weights from the seed.
+        corpus: folder of the prepared corpus.
+        data: record of the corpus: its fingerprint, and the SHA-256 of every input and file.
+        dtype: type of matrix products.
+        resume: whether to continue from the newest checkpoint.
+    """
+
+    run: Run
+    config: ExperimentConfig
+    parent: "Parent | None"
+    corpus: Path
+    data: Record
+    dtype: torch.dtype
+    resume: bool
+
+
+def make_plan(
+    config: ExperimentConfig,
+    run: Run,
+    corpus: Path,
+    *,
+    say: Say,
+    run_lock: ExitStack,
+    corpus_lock: ExitStack,
+    resume: bool = False,
+    from_model: Path | None = None,
+    original: "Original | None" = None,
+    n_ranks: int = 1,
+) -> Plan:
+    """Check everything that can be checked before the model is made, prepare the corpus, and return the plan.
+
+    Args:
+        run_lock: receives the lock of the run directory.
+        corpus_lock: receives the lock of the corpus, which may be replaced once that is released.
+        n_ranks: processes that train together.
+
+    The others are those of `train.train_experiment`. Raises UserError for mistakes in the experiment, the data or the
+    folders.
+    """
+    if not run.has_begun and corpus.resolve().is_relative_to(run.folder.resolve()):
+        raise UserError(f"{corpus}: lies in the folder of the run, {run.folder}; name another --prepared")
+    back_translations = None
+    if config.data.mono_sources:
+        from translate.inference.back_translation import BackTranslations
+
+        back_translations = BackTranslations(config, say)
+        config = back_translations.config
+    parent = _parent(run, from_model, original, say, resume=resume)
+    if parent is not None:
+        config = parent.settings(config, _ignore if run.has_begun or original else say)
+    tokenizer = None if parent is None else parent.load_tokenizer()
+    _check_settings(config, run, parent, resume=resume)
+    check_corpus(config, tokenizer)
+    if original is not None:
+        original.check(run, n_ranks, say)
+    run_lock.enter_context(run.locked())
+    run.check(config, resume=resume)  # again, as another process may have trained there before the lock
+    _suggest_allocator(say)
+    if back_translations is not None:
+        back_translations.make()
+    corpus_lock.enter_context(locked_corpus(corpus, say))
+    corpus_plan = plan_corpus(config, None if tokenizer is None else tokenizer.sha256)
+    begun = [] if original is None else [(original.run, "have it prepared anew with another --prepared")]
+    begun += [(run, "name another --run")] if run.has_begun else []
+    for earlier, _ in begun:
+        earlier.check_inputs(corpus_plan["inputs"])
+    with out_of_memory(
+        f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run translate prepare "
+        "on a larger machine"
+    ):
+        data = data_record(prepare_locked(config, corpus, say, tokenizer, corpus_plan))
+    for earlier, otherwise in begun:
+        earlier.check_data(data, corpus, otherwise=otherwise)
+    if parent is not None and config.training.parent_share:
+        parent = parent.kept_in(run)
+    dtype = (run if original is None else original.run).recorded_dtype()
+    # A run keeps its type, as a new measurement might choose another.
+    dtype = dtype or choose_dtype(config.training.precision, choose_device())
+    return Plan(run, config, parent, corpus, data, dtype, resume)
+
+
+def _parent(
+    run: Run, from_model: Path | None, original: "Original | None", say: Say, *, resume: bool
+) -> "Parent | None":
+    """Return the model that the run starts from: that of `original`, or see `parent.parent_of`."""
+    begun = run if original is None else original.run
+    if from_model is None and begun.recorded_parent() is None:
+        return None
+    from translate.training.parent import parent_of, recorded
+
+    return parent_of(run, from_model, say, resume=resume) if original is None else recorded(original.run, run)
+
+
+def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None", *, resume: bool) -> None:
+    """UserError if the experiment cannot be trained, or not in this run directory."""
+    if config.training.parent_share and parent is None:
+        raise UserError("training.parent_share needs a model to start from; name one with --from")
+    run.check(config, resume=resume)
+    metrics(config.data.target)  # needs a package for some languages
+    require_end(config.training, str(run.folder))
+    if config.training.tensorboard:
+        require_tensorboard()
+
+
+def _suggest_allocator(say: Say) -> None:
+    """Name a faster allocator if one is installed and training is on a CPU."""
+    if choose_device().type == "cpu" and (library := better_allocator()):
+        say(f"{library} is installed; training on a CPU is faster with LD_PRELOAD={library} before the command")
+
+
+def data_record(prepared: Prepared) -> Record:
+    """Return the record of a corpus in the manifest of a run: fingerprint, counts, SHA-256 of inputs and files."""
+    manifest = prepared.manifest
+    return {
+        **{key: manifest[key] for key in ("fingerprint", "inputs", "counts")},
+        "tokenizer": manifest["tokenizer"]["sha256"],
+        "files": {name: sha256(prepared.folder / name) for name in sorted(manifest["files"])},
+    }
+
+
+def _ignore(message: str) -> None:
+    """Discard a message that was shown when the run began."""
