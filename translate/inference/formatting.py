@@ -42,6 +42,7 @@ Span = tuple[int, int]
 
 _HALF = 0.5  # of the attention of a word
 _LEAST = 1e-6  # a squared weight
+_LONGEST = 2**13  # characters; a longer sentence has more tokens than can be aligned
 _ROUNDS = 3  # of balancing; more change little
 # Elements that are no formatting: those without an end, and blocks.
 _OTHER_ELEMENTS = re.compile(
@@ -116,12 +117,12 @@ class _Mark:
 
 
 def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
-    """Return a sentence without its formatting; one with too many marks keeps them.
+    """Return a sentence without its formatting; one that is very long or has very many marks keeps them.
 
     Args:
         pattern: matches placeholders, and among them the marks.
     """
-    marks = _formatting(text, pattern)
+    marks = _formatting(text, pattern) if len(text) <= _LONGEST else []
     if not marks or len(marks) > MOST_SYMBOLS:
         return Formatted(text)
     plain = _without(text, marks)
@@ -360,9 +361,16 @@ class _Placement:
         self.units = [match.span() for match in _UNIT.finditer(pair.target)]
         self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}
         self.source_words = [match.span() for match in _UNIT.finditer(pair.source) if _is_word(match[0])]
+        starts, stops = ([span[i] for span in alignment.target] for i in (0, 1))
         self.pieces = [
-            [t for t, (a, b) in enumerate(alignment.target) if a < stop and start < b] for start, stop in self.units
+            range(bisect.bisect_right(stops, start), bisect.bisect_left(starts, stop)) for start, stop in self.units
         ]
+        letters = [0] * len(pair.source)
+        for start, stop in self.source_words:
+            if not SYMBOL.fullmatch(pair.source, start, stop):
+                letters[start:stop] = [1] * (stop - start)
+        self.n_letters = [0, *itertools.accumulate(letters)]  # before each character
+        self.sizes = [len("".join(pair.source[start:stop].split())) for start, stop in alignment.source]
 
     def text(self) -> str:
         """Return the translation with all marks."""
@@ -440,16 +448,13 @@ class _Placement:
         Only letters count. For a single mark, the element is the word beside it.
         """
         start, stop = self._anchor(element, parent.element) if element.start == element.stop else _span(element)
-        inside, around = (self._letters(*span) for span in ((start, stop), _span(parent.element)))
+        inside, around = self._letters(start, stop), self._letters(*_span(parent.element))
         own = {match[0] for match in SYMBOL.finditer(self.pair.source, start, stop)}
         is_all = self._words(start, stop) == self._words(*_span(parent.element))
         shares = [0.0] * len(self.units)
         for u in range(parent.lo, parent.hi):
             rows = [self.alignment.weights[t] for t in self.pieces[u]]
-            part, whole = (
-                sum(w * f for row in rows for w, f in zip(row, fractions, strict=True))
-                for fractions in (inside, around)
-            )
+            part, whole = (sum(row[s] * share for row in rows for s, share in letters) for letters in (inside, around))
             is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
             shares[u] = float(is_all or text in own) if is_symbol or is_all or not whole else part / whole
         return shares
@@ -457,12 +462,14 @@ class _Placement:
     def _words(self, start: int, stop: int) -> list[Span]:
         return [(max(a, start), min(b, stop)) for a, b in self.source_words if a < stop and start < b]
 
-    def _letters(self, start: int, stop: int) -> list[float]:
-        """Return, for each piece of the source, the share of its characters that are letters of words in a span."""
-        words = [(a, b) for a, b in self._words(start, stop) if not SYMBOL.fullmatch(self.pair.source[a:b])]
-        sizes = [len("".join(self.pair.source[a:b].split())) for a, b in self.alignment.source]
-        letters = (sum(max(0, min(b, d) - max(a, c)) for c, d in words) for a, b in self.alignment.source)
-        return [n / size if size else 0.0 for n, size in zip(letters, sizes, strict=True)]
+    def _letters(self, start: int, stop: int) -> list[tuple[int, float]]:
+        """Return the pieces of the source with letters in a span, and the share of their characters that these are."""
+        found = []
+        for s, ((a, b), size) in enumerate(zip(self.alignment.source, self.sizes, strict=True)):
+            a, b = max(a, start), min(b, stop)
+            if a < b and (n := self.n_letters[b] - self.n_letters[a]):
+                found.append((s, n / size))
+        return found
 
     def _with_punctuation(self, element: Element, parent: _Node, lo: int, hi: int, free: Collection[int]) -> Span:
         """Return a run of units with the punctuation at its ends that is within the element."""
@@ -529,13 +536,11 @@ def _run(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -
     """Return the run of free units, from one of `units` to another, with the greatest sum of shares above a half."""
     most = max(shares[u] for u in units)
     threshold = _HALF if most >= _HALF else most / 2
-    best, run = float("-inf"), (units[0], units[0] + 1)
-    for i, first in enumerate(units):
-        total, end = 0.0, first
-        for last in units[i:]:
-            if any(u not in free for u in range(end, last)):
-                break
-            total, end = total + shares[last] - threshold, last + 1
-            if total > best + 1e-9:
-                best, run = total, (first, end)
+    best, run, first, end, total = float("-inf"), (units[0], units[0] + 1), units[0], units[0], 0.0
+    for unit in units:
+        if total <= 0 or not all(other in free for other in range(end, unit)):
+            first, total = unit, 0.0
+        total, end = total + shares[unit] - threshold, unit + 1
+        if total > best + _LEAST:
+            best, run = total, (first, end)
     return run
