@@ -6,6 +6,9 @@
     check     mistakes are flagged, and some are searched again in another form or under a rule
     restore   the originals replace the symbols, and the layout returns to its place
 
+Formatting, such as paired tags, leaves a text before these stages and returns after them; see
+`translate.inference.formatting`.
+
 Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits the words
 that the model wrote, only white space: a check flags a translation or takes that of another search, and the last stage
 restores the source, or a target term of the glossary, byte for byte.

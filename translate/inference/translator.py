@@ -143,6 +143,11 @@ class Translator:
         """Open a model as `load` does, with options as one value."""
         say = say or (lambda message: print(message, file=sys.stderr))
         engine = open_engine(locate(Path(path), say, exported=True), options)
+        if not engine.can_align:
+            say(
+                f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
+                "and may change their words; export it again"
+            )
         reranker = open_scorer(locate(Path(options.rerank), say), options) if options.rerank else None
         return cls(engine, options, reranker=reranker)
 
