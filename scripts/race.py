@@ -42,7 +42,7 @@ from translate.files import write_text
 from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Search
 from translate.training.checkpoints import TrainState
 from translate.training.plan import make_plan
 from translate.training.run import Run
@@ -196,7 +196,7 @@ def ours(race: Race, config: ExperimentConfig) -> None:
 
     def score(model: ModelFolder, pairs: Sequence[Pair]) -> float:
         def translate(lines: Sequence[str], beam_size: int) -> list[str]:
-            translations = Translator(model, TranslationOptions(beam_size=beam_size)).translate_lines(lines)
+            translations = Translator(model, Search(beam_size=beam_size)).translate_lines(lines)
             return [translation.text for translation in translations]
 
         race.check(started[0].step, translate)

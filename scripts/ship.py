@@ -55,6 +55,7 @@ from translate.files import json_sha256, new_folder, read_json, sha256, write_js
 from translate.models.folder import FILES, TranslationSpec, Weights, is_complete, refuse_existing
 from translate.models.registry import language_name, locate
 from translate.options import parse
+from translate.text.translation import Opening
 from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")
@@ -214,7 +215,7 @@ def ship(
     refuse_existing(to)
     small = compressed(run, dtype)
     if not is_scored(small, load(run / "config.json")):
-        evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
+        evaluate.run(Evaluate(systems=[small], out=small, opening=Opening()))
     tune(small, run, rerank)
     known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
     card = "\n\n".join(chapters(run, small, known)) + "\n"

@@ -9,17 +9,17 @@ import lzma
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import translate.inference.search
+import translate.inference.engine
 from tests.conftest import CORPORA
 from translate.commands.main import main
 from translate.corpus.grammar import generate
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.serving.settings import Serve
+from translate.text.translation import Document, Opening, Search
 
 pytest.importorskip("ctranslate2")
 
@@ -75,13 +75,17 @@ def by_command(lines: Sequence[str], folder: Path, *options: str) -> list[str]:
 
 
 def assert_same(
-    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str, **chosen: Any
+    lines: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *options: str,
+    search: Search | None = None,
+    document: Document | None = None,
 ) -> None:
     """Compare every way, order, number of threads and size of batches with the first result.
 
     A way sees each order and each number of threads, but not each pair of both.
     """
-    checks = "--no-checks" not in options
     expected = by_command(lines, tmp_path, "--threads", "1", *options)
     for order, threads in zip(orders(len(lines)), (2, 2, 1), strict=True):
         shuffled = [lines[i] for i in order]
@@ -93,10 +97,10 @@ def assert_same(
         (shuffle, 2, 15, lambda translator, lines: translator(lines)),
     ]
     for order, threads, n_hypotheses, translate_all in ways:
-        translator = Translator.load("de-en", threads=threads, checks=checks, **chosen)
+        translator = Translator.load("de-en", search, document, Opening(threads=threads))
         with monkeypatch.context() as patch:
             if n_hypotheses is not None:
-                patch.setattr(translate.inference.search, "BATCH_HYPOTHESES", n_hypotheses)
+                patch.setattr(translate.inference.engine, "BATCH_HYPOTHESES", n_hypotheses)
             assert translate_all(translator, [lines[i] for i in order]) == [expected[i] for i in order]
 
 
@@ -123,7 +127,7 @@ def test_the_server_answers_with_the_bytes_of_the_command(lines: list[str], tmp_
     from tests.translate.serving.live import live
 
     expected = by_command(lines, tmp_path)
-    with live(Serve(model=[model()], threads=2), tmp_path / "serve") as server:
+    with live(Serve(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
         assert server.translate("\n".join(lines)).json()["translatedText"].split("\n") == expected
         for start in range(0, len(lines), 7):
             part = lines[start : start + 7]
@@ -132,15 +136,26 @@ def test_the_server_answers_with_the_bytes_of_the_command(lines: list[str], tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "chosen"),
-    [((), {}), (("--format", "lines", "--no-checks", "--beam", "1"), {"format": "lines", "beam_size": 1})],
+    ("options", "search", "document"),
+    [
+        ((), Search(), Document()),
+        (
+            ("--format", "lines", "--no-checks", "--beam", "1"),
+            Search(beam_size=1),
+            Document(format="lines", checks=False),
+        ),
+    ],
     ids=["text", "greedy lines"],
 )
 def test_ten_thousand_lines_have_the_same_bytes(
-    options: tuple[str, ...], chosen: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: tuple[str, ...],
+    search: Search,
+    document: Document,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model()
-    assert_same(corpus_lines(N_SLOW), tmp_path, monkeypatch, *options, **chosen)
+    assert_same(corpus_lines(N_SLOW), tmp_path, monkeypatch, *options, search=search, document=document)
 
 
 @pytest.mark.slow
@@ -158,7 +173,7 @@ def test_ten_thousand_lines_of_the_server(tmp_path: Path) -> None:
     model()
     lines = corpus_lines(N_SLOW)
     expected = by_command(lines, tmp_path)
-    with live(Serve(model=[model()], threads=2), tmp_path / "serve") as server:
+    with live(Serve(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
         for start in range(0, len(lines), 100):
             part = lines[start : start + 100]
             assert server.translate(part).json()["translatedText"] == expected[start : start + 100]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from translate.errors import UserError
     from translate.inference.translator import ColumnTranslator, Translator
-    from translate.text.translation import Translation
+    from translate.text.translation import Document, Opening, Search, Translation
 
     __version__: str
 
@@ -17,12 +17,24 @@ DISTRIBUTION = "transformer-translate"  # whose package this is; `translate.prog
 
 _HOMES = {
     "ColumnTranslator": "inference.translator",
+    "Document": "text.translation",
+    "Opening": "text.translation",
+    "Search": "text.translation",
     "Translation": "text.translation",
     "Translator": "inference.translator",
     "UserError": "errors",
 }
 
-__all__ = ["ColumnTranslator", "Translation", "Translator", "UserError", "__version__"]
+__all__ = [
+    "ColumnTranslator",
+    "Document",
+    "Opening",
+    "Search",
+    "Translation",
+    "Translator",
+    "UserError",
+    "__version__",
+]
 
 
 def __dir__() -> list[str]:

@@ -32,8 +32,8 @@ class UserError(Exception):
     """Shown as one line on stderr without a traceback; the command exits with code 2."""
 
 
-class OptionError(UserError):
-    """An option with an impossible value; the command line names it as the user typed it.
+class OptionError(UserError, ValueError):
+    """A setting with an impossible value; the command line names it as the user typed it.
 
     Args:
         name: the argument in Python, such as "beam_size".
@@ -42,8 +42,12 @@ class OptionError(UserError):
 
     def __init__(self, name: str, value: object, rule: str) -> None:
         super().__init__(f"{name} = {value}: {rule}")
-        flag = {"beam_size": "beam"}.get(name, name).replace("_", "-")
-        self.typed = f"--{flag} {value}: {rule}"
+        self.typed = f"{option_name(name)} {value}: {rule}"
+
+
+def option_name(name: str) -> str:
+    """Return how the command line names a setting."""
+    return "--" + {"beam_size": "beam"}.get(name, name).replace("_", "-")
 
 
 class Terminated(KeyboardInterrupt):

@@ -184,12 +184,12 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
     partial.mkdir(parents=True, exist_ok=True)
     with naming(place), _claimed(partial, place):
         _empty(partial)
-        _settle(place)
+        _restore_old(place)
         try:
             if place.exists() and not replace:
                 raise FileExistsError(f"{place} exists")
             yield partial
-            _share(partial)
+            _make_readable(partial)
             if durable:
                 for path in (*partial.rglob("*"), partial):
                     _flush(path)
@@ -203,7 +203,7 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
         except BaseException:
             recover_folder(place)
             raise
-        _settle(place)
+        _restore_old(place)
 
 
 def recover_folder(place: Path) -> None:
@@ -212,10 +212,10 @@ def recover_folder(place: Path) -> None:
     Must not run while another process makes the same folder. UserError if a link has one of the hidden names.
     """
     shutil.rmtree(_beside(place)[0], ignore_errors=True)
-    _settle(place)
+    _restore_old(place)
 
 
-def _settle(place: Path) -> None:
+def _restore_old(place: Path) -> None:
     """Put the old folder back if there is no new one, or else remove it."""
     _, old = _beside(place)
     if old.exists() and not place.exists():
@@ -248,7 +248,7 @@ def _beside(place: Path) -> tuple[Path, Path]:
     return hidden(place, "partial"), hidden(place, "old")
 
 
-def _share(folder: Path) -> None:
+def _make_readable(folder: Path) -> None:
     """Let everyone read the files who may read the folder; safetensors 0.8 makes files that only their owner reads.
 
     Without effect on a file system that refuses to change permissions.

@@ -1,4 +1,4 @@
-"""Options of the command line, declared as the fields of a frozen dataclass.
+"""Settings, declared once as the fields of a frozen dataclass: their types, bounds, and options of the command line.
 
     @dataclass(frozen=True, kw_only=True)
     class Score:
@@ -6,10 +6,11 @@
 
         source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
         beam: Annotated[int | None, option("Search", "N", "Hypotheses kept per step.", min=1)] = None
+        opening: Annotated[Opening, nested("engine", "threads")] = Opening()
 
 The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a
-`list` may be given several times, a `Literal` is one of its values. A program makes the same object with
-`Score(source=path)`. Options that several commands have stand at the end.
+`list` may be given several times, a `Literal` is one of its values. Fields of a nested value are options like the
+others. A program makes the same object with `Score(source=path)`; `validate` refuses a value that does not fit.
 """
 
 import argparse
@@ -17,12 +18,28 @@ import difflib
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
+from math import isfinite
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from translate.errors import UserError
+from translate.errors import OptionError, UserError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MODEL, FILES, SEARCH, COMPUTING, OUTPUT = "Model", "Files", "Search", "Computing", "Output"
 WIDEST = 100  # characters of a line of help
@@ -35,7 +52,7 @@ _NARROWEST = 60
 
 @dataclass(frozen=True)
 class Declared:
-    """Properties of an option or argument that the type of its field lacks.
+    """Properties of a setting that the type of its field lacks.
 
     Attributes:
         names: "--beam", "-b"; empty for "--" and the name of the field.
@@ -43,15 +60,17 @@ class Declared:
         group: the heading in the help; None for an argument, which has no name.
         min, max: bounds of a number.
         read: turns text into the value; None to do what the type says.
+        nested: for a value of several settings, those that are options of the command.
     """
 
-    help: str
+    help: str = ""
     names: tuple[str, ...] = ()
     metavar: str | None = None
     group: str | None = None
     min: float | None = None
     max: float | None = None
     read: Callable[[str], Any] | None = None
+    nested: tuple[str, ...] | None = None
 
 
 def flag(group: str, name: str, help: str) -> Declared:
@@ -76,6 +95,71 @@ def argument(metavar: str, help: str) -> Declared:
     return Declared(help, metavar=metavar)
 
 
+def bounded(min: float, max: float | None = None) -> Declared:
+    """A number that is no option."""
+    return Declared(min=min, max=max)
+
+
+def nested(*names: str) -> Declared:
+    """A value of several settings; those with these names are options."""
+    return Declared(nested=names)
+
+
+def validate(instance: "DataclassInstance") -> None:
+    """Raise OptionError for the first field whose value does not fit its annotation.
+
+    An annotation is a class, a Literal, or a union of these, with or without bounds. A bool is not a number; an int is
+    a float; a float must be finite.
+    """
+    for name, hint in _hints(type(instance)).items():
+        if not _fits(value := getattr(instance, name), hint):
+            raise OptionError(name, repr(value), f"should be {_wanted(hint)}")
+
+
+@cache
+def _hints(kind: "type[DataclassInstance]") -> dict[str, Any]:
+    """Return the annotation of each field, evaluated."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    match get_origin(hint):
+        case origin if origin is Annotated:
+            kind, declared = get_args(hint)
+            least, most = declared.min, declared.max
+            return _fits(value, kind) and (
+                value is None or ((least is None or value >= least) and (most is None or value <= most))
+            )
+        case origin if origin is Literal:
+            return value in get_args(hint)
+        case origin if origin in (Union, UnionType):
+            return any(_fits(value, option) for option in get_args(hint))
+        case origin if origin is not None:
+            return isinstance(value, origin)
+    if hint is float:
+        return type(value) in (int, float) and isfinite(value)
+    return type(value) is hint if hint in (bool, int, str) else isinstance(value, hint)
+
+
+def _wanted(hint: Any) -> str:
+    """Return the values that fit a type, in words."""
+    bounds = ""
+    if get_origin(hint) is Annotated:
+        hint, declared = get_args(hint)
+        named = (("at least", declared.min), ("at most", declared.max))
+        bounds = " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    words = " or ".join(
+        " or ".join(map(repr, get_args(kind)))
+        if get_origin(kind) is Literal
+        else {int: "an integer", float: "a number", str: "text"}.get(kind, f"a {kind.__name__}")
+        for kind in kinds
+        if kind is not NoneType
+    )
+    return words + (f", {bounds}" if bounds else "") + (" or none" if NoneType in kinds else "")
+
+
 @dataclass(frozen=True)
 class _Field:
     """A field of a class of options.
@@ -83,12 +167,14 @@ class _Field:
     Attributes:
         kind: its type, without None.
         default: MISSING if the user must give a value.
+        within: the field of the nested value that it belongs to; "" for none.
     """
 
     name: str
     kind: Any
     declared: Declared
     default: Any
+    within: str = ""
 
     @property
     def is_list(self) -> bool:
@@ -155,12 +241,24 @@ def _utf_8(text: str) -> str:
 
 
 def _fields(options: type) -> list[_Field]:
-    found = []
+    found: list[_Field] = []
     for field in fields(options):
         kind, declared = get_args(field.type)
-        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        found.append(_Field(field.name, next(k for k in kinds if k is not NoneType), declared, field.default))
+        if declared.nested is not None:
+            inner = {own.name: get_args(own.type) for own in fields(kind)}
+            found += [
+                _Field(name, _kind(inner[name][0]), inner[name][1], getattr(field.default, name), field.name)
+                for name in declared.nested
+            ]
+        else:
+            found.append(_Field(field.name, _kind(kind), declared, field.default))
     return found
+
+
+def _kind(hint: Any) -> Any:
+    """Return a type without None."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return next(kind for kind in kinds if kind is not NoneType)
 
 
 def names_of(options: type) -> Iterator[str]:
@@ -183,13 +281,8 @@ class UnknownOptionError(UserError):
 
 
 class _Parser(argparse.ArgumentParser):
-    def _parse_optional(self, arg_string: str) -> Any:
-        return super()._parse_optional(arg_string) if _looks_like_an_option(arg_string) else None
-
-    def _get_option_tuples(self, option_string: str) -> Any:
-        return []  # no value is attached to a short name, or "-mal" would be --model al
-
     def error(self, message: str) -> NoReturn:
+        """Raise UserError instead of printing the usage."""
         raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
 
@@ -220,7 +313,7 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
                 parser.add_argument(field.names[-1], dest=field.name, action="store_false")
         elif field.declared.group is not None:
             parser.add_argument(
-                *field.names,
+                field.names[0],
                 dest=field.name,
                 action="append" if field.is_list else _Once,
                 nargs=field.n_values,
@@ -228,7 +321,7 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
                 default=None if field.default is MISSING else field.default,
             )
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    given, words = parser.parse_known_args(arguments[:end])
+    given, words = parser.parse_known_args([_long(word, declared) for word in arguments[:end]])
     if unknown := next((word for word in words if _looks_like_an_option(word)), None):
         name = unknown.partition("=")[0]
         near = difflib.get_close_matches(name, names_of(options), n=1, cutoff=0.7)
@@ -247,7 +340,18 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
             parser.error(f"{wanted} is missing")
     if words:
         parser.error(f"unexpected argument {words[0]!r}")
+    for outer in fields(options):  # type: ignore[arg-type]
+        own = {field.name: values.pop(field.name) for field in declared if field.within == outer.name}
+        if own:
+            values[outer.name] = replace(outer.default, **own)  # type: ignore[type-var]
     return options(**values)
+
+
+def _long(word: str, declared: Sequence[_Field]) -> str:
+    """Return an option under its long name: to a short one argparse would attach text, as in "-mal"."""
+    name, *value = word.split("=", 1)
+    long = (field.names[0] for field in declared if name in field.names[1:] and field.kind is not bool)
+    return "=".join([next(long, name), *value]) if _looks_like_an_option(word) else word
 
 
 def _read_words(parser: _Parser, field: _Field, words: list[str]) -> Any:
@@ -322,25 +426,6 @@ NamedModel = Annotated[Path, argument("MODEL", f"{MODEL_HELP}.")]
 Out = Annotated[Path, option(FILES, "FOLDER", "The new model folder.")]
 Json = Annotated[bool, flag(OUTPUT, "--json", "Write JSON.")]
 JsonLines = Annotated[bool, flag(OUTPUT, "--json", "Write a JSON object per line, with scores.")]
-# The bounds are those of DecodingConfig, whose import would take longer than printing the help.
-Beam = Annotated[int | None, option(SEARCH, "N", "Hypotheses kept per step [default: the model's].", min=1, max=256)]
-Alpha = Annotated[float | None, option(SEARCH, "X", "Length penalty exponent [default: the model's].", min=0, max=10)]
-LengthPenalty = Annotated[
-    Literal["gnmt", "average", "none"] | None,
-    option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
-]
-Rerank = Annotated[Path | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
-Engine = Annotated[
-    Literal["auto", "ctranslate2", "torch"],
-    option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose."),
-]
-Precision = Annotated[
-    Literal["fp32", "bf16", "int8", "auto"] | None,
-    option(
-        COMPUTING, "TYPE", "fp32, bf16, int8 or auto (fastest) [default: int8 in CTranslate2 if stored so, else fp32]."
-    ),
-]
-Threads = Annotated[int | None, option(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
 Overrides = Annotated[
     list[str] | None,
     option("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),

@@ -33,7 +33,7 @@ from tqdm import tqdm
 from translate.corpus.sources import Pair
 from translate.experiments.table import rank_correlation
 from translate.inference.translator import Translator
-from translate.text.translation import Translation
+from translate.text.translation import Document, Search, Translation
 
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of the reverse direction, that are tried
 BEAM = 4  # hypotheses that are reranked, unless the model's own beam is wider
@@ -60,10 +60,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Record:
     """Translate the sets without reranking, and with it."""
-    alone = Translator.load(args.model, format="lines")
+    alone = Translator.load(args.model, document=Document(format="lines"))
     translators = {"alone": alone}
     if args.rerank:
-        translators["reranked"] = Translator.load(args.model, rerank=args.rerank, format="lines")
+        translators["reranked"] = Translator.load(
+            args.model, Search(rerank=args.rerank), document=Document(format="lines")
+        )
     sets = {name_of(path): read_set(args, path, alone.engine.spec) for path in args.sets}
     record: Record = {
         "model": args.model,
@@ -96,8 +98,8 @@ def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[
     low = limit([one.confidence for several in found for one in several], below_median(found, references))
     if rerank is None:
         return Tuned(low)
-    beam = max(BEAM, alone.decoding.beam_size)
-    reranking = Translator.load(model, rerank=rerank, beam_size=beam)
+    beam = max(BEAM, alone.sentences.config.beam_size)
+    reranking = Translator.load(model, Search(rerank=rerank, beam_size=beam))
     lists = [list(reranking.n_best(source, beam)) for source, _ in sides]
     chosen = {weight: [[best_of(several, weight) for several in of_set] for of_set in lists] for weight in WEIGHTS}
 

@@ -19,7 +19,6 @@ import functools
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models.folder import TranslationSpec
 from translate.models.registry import locate
-from translate.text.translation import EngineName
+from translate.text.translation import EngineName, Opening, Search
 
 N_WARM = 32  # lines that are translated before a measurement
 ENGINES: dict[str, EngineName] = {"pytorch": "torch", "ctranslate2": "ctranslate2"}
@@ -104,7 +103,7 @@ def work(args: argparse.Namespace) -> Work:
     is_ctranslate2 = args.work == "ctranslate2"
     model = args.work if args.work in args.folder else args.model
     engine_name = ENGINES.get(args.work, "auto")
-    first = Translator.load(model, engine=engine_name, precision="int8" if is_ctranslate2 else None)
+    first = Translator.load(model, opening=Opening(engine=engine_name, precision="int8" if is_ctranslate2 else None))
     engine: Any = first.engine
     sets = [tuple(zip(*read_set(args, path, engine.spec), strict=True)) for path in args.sets]
 
@@ -112,9 +111,9 @@ def work(args: argparse.Namespace) -> Work:
         if is_ctranslate2:
             ids = engine.tokenizer.encode_batch(lines)
             settings = {"beam_size": beam, "length_penalty": 1.0, "max_batch_size": args.batch, "max_input_length": 0}
-            limit = max(map(len, ids)) + first.decoding.max_extra
+            limit = max(map(len, ids)) + first.sentences.config.max_extra
             return searched(engine.translator, engine.tokenizer, ids, **settings, max_decoding_length=limit)
-        return list(Translator(engine, replace(first.options, beam_size=beam))(lines))
+        return list(Translator(engine, Search(beam_size=beam))(lines))
 
     def answer(task: str) -> Answer:
         i, beam = map(int, task.split())

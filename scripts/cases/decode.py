@@ -39,7 +39,7 @@ from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Search
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
@@ -139,7 +139,7 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
     """Return this toolkit's translator, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
-    translator = Translator(engine, TranslationOptions(beam_size=args.beam, length_penalty="average"))
+    translator = Translator(engine, Search(beam_size=args.beam, length_penalty="average"))
     return lambda lines: [translation.text for translation in translator.translate_lines(lines)]
 
 

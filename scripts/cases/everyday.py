@@ -19,6 +19,7 @@ from harness import Case
 from records import Record, linked
 
 from translate.commands.text import Text, open_translator
+from translate.text.translation import Document, Opening
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MAX_GROWTH = 3
@@ -38,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Record:
     """Translate the list and print failures."""
-    translator = open_translator(Text(model=Path(args.model), checks=not args.no_checks))
+    translator = open_translator(Text(opening=Opening(model=args.model), document=Document(checks=not args.no_checks)))
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)

@@ -14,12 +14,13 @@ from tqdm import tqdm
 
 from translate.evaluation.scores import score
 from translate.inference.translator import Translator
+from translate.text.translation import Document
 
 
 def run(args: argparse.Namespace) -> Record:
     """Translate the test sets twice."""
     translators = {
-        name: Translator.load(args.model, format="lines", checks=checks)
+        name: Translator.load(args.model, document=Document(format="lines", checks=checks))
         for name, checks in (("checks", True), ("no_checks", False))
     }
     sets = {name_of(path): compare(translators, args, path) for path in tqdm(args.sets, unit=" sets")}

@@ -26,6 +26,7 @@ from sacrebleu import corpus_chrf
 
 from translate.commands.text import Text, open_translator
 from translate.corpus.sources import PHRASES_FILE
+from translate.text.translation import Opening
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 NEAR = 0.5  # Jaccard index of the words of a sentence and of its near copy
@@ -111,7 +112,7 @@ def words(text: str) -> frozenset[str]:
 
 def answers(model: Path | str, phrases: bool = False) -> list[Answer]:
     """Return the held-out sentences of the model's languages, translated as `translate text` does."""
-    translator = open_translator(Text(model=Path(model)))
+    translator = open_translator(Text(opening=Opening(model=model)))
     spec = translator.engine.spec
     topics, sources, references = zip(*held_out(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))

@@ -26,7 +26,7 @@ from records import Record, linked
 
 from translate.inference.translator import Translator
 from translate.text.placeholders import Glossary, missing_terms
-from translate.text.translation import Translation
+from translate.text.translation import Document, Translation
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> Record:
     (path,) = args.sets
     sources, references = zip(*read_set(args, path, plain.engine.spec), strict=True)
     terms = noun_pairs(sources, references, args.terms, args.dice)
-    translators = {"plain": plain, "terms": Translator.load(args.model, terms=terms)}
+    translators = {"plain": plain, "terms": Translator.load(args.model, document=Document(terms=terms))}
     invented = {source: f"Zorp{i}" for i, source in enumerate(terms)}
-    timed = {"terms": translators["terms"], "invented": Translator.load(args.model, terms=invented)}
+    timed = {"terms": translators["terms"], "invented": Translator.load(args.model, document=Document(terms=invented))}
     chosen = [source for source in sources if Glossary.of(terms).find(source)][: args.timed]
     return {
         "model": args.model,

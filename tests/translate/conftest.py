@@ -1,16 +1,18 @@
 """Fixtures with a tiny translation model of random weights."""
 
+from collections.abc import Iterable, Sequence
+
 import pytest
 import torch
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.search.hypothesis import Request, SearchConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import DecodingConfig
 
 SUBJECTS = ["der Hund", "die Katze", "das Kind", "the dog", "the cat", "the child", "ein Vogel"]
 VERBS = ["schläft", "läuft", "singt", "sleeps", "runs", "sings"]
@@ -44,7 +46,7 @@ def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
     """An open model folder; tests must not change its files."""
     folder = tmp_path_factory.mktemp("run") / "model"
-    spec = TranslationSpec("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
+    spec = TranslationSpec("de", "en", SearchConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
     model_folder.save(random_model(tokenizer), tokenizer, spec, folder)
     return ModelFolder.open(folder)
 
@@ -52,3 +54,8 @@ def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Mod
 @pytest.fixture(scope="session")
 def translator(parts: ModelFolder) -> Translator:
     return Translator(parts)
+
+
+def requests(sources: Iterable[Sequence[int]], max_lengths: Iterable[int]) -> list[Request]:
+    """Requests to an engine, without constraints."""
+    return [Request(tuple(ids), length) for ids, length in zip(sources, max_lengths, strict=True)]

@@ -3,21 +3,22 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from transformer.search.hypothesis import Hypothesis
+from transformer.search.hypothesis import Hypothesis, Request
+from translate.inference.engine import Ids
 from translate.inference.formatting import Alignment
-from translate.inference.search import Ids, SentenceSearch
+from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import DEFAULT_OPTIONS, Translation, TranslationOptions
+from translate.text.translation import Document, Translation
 
 
 class EchoSearch(SentenceSearch):
     """Translates every sentence into its capitals; each token has the probability exp(-1/2)."""
 
-    def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
+    def hypotheses(self, requests: Iterable[Request], n_best: int, no_repeat: int) -> dict[Request, list[Hypothesis]]:
         tokenizer = self.engine.tokenizer
-        said = {ids: tokenizer.encode(tokenizer.decode(ids).upper()) for ids in sources}
-        return {ids: [Hypothesis(own, -0.5 * (len(own) + 1), -0.5)] * n_best for ids, own in said.items()}
+        said = {request: tokenizer.encode(tokenizer.decode(request.ids).upper()) for request in requests}
+        return {request: [Hypothesis(own, -0.5 * (len(own) + 1), -0.5)] * n_best for request, own in said.items()}
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
         """Align characters in order."""
@@ -28,19 +29,25 @@ class EchoSearch(SentenceSearch):
         return 10**9
 
     def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
-    ) -> dict[str, list[Translation]]:
-        found = super().translate(lines, n_best=n_best, no_repeat=no_repeat, divides=divides)
+        self,
+        lines: Sequence[str],
+        *,
+        n_best: int = 1,
+        no_repeat: int = 0,
+        divides: bool = False,
+        prefixes: Sequence[Ids] | None = None,
+    ) -> list[list[Translation]]:
+        found = super().translate(lines, n_best=n_best, no_repeat=no_repeat, divides=divides, prefixes=prefixes)
         # Capitals are unknown to the tokenizer, so they take many tokens and would seem too long.
-        return {line: [replace(one, n_source_tokens=0) for one in several] for line, several in found.items()}
+        return [[replace(one, n_source_tokens=0) for one in several] for several in found]
 
 
 class Echo(Translator):
     """Translates text into its capitals; stops after some windows if told to."""
 
-    def __init__(self, folder: ModelFolder, options: TranslationOptions = DEFAULT_OPTIONS) -> None:
-        super().__init__(folder, options)
-        self.sentences = EchoSearch(self.engine, self.decoding)
+    def __init__(self, folder: ModelFolder, document: Document | None = None) -> None:
+        super().__init__(folder, document=document)
+        self.sentences = EchoSearch(self.engine, self.sentences.config)
         self.stop_after: int | None = None
         self.n_windows = 0
 

@@ -19,7 +19,6 @@ import pytest
 import torch
 
 import translate.inference.translator
-from transformer.search.hypothesis import MAX_ALPHA
 from translate.commands.lines import ArrivingLines
 from translate.commands.main import COMMANDS, GROUPS, main, options_of, with_command
 from translate.commands.prepare import Prepare
@@ -27,8 +26,7 @@ from translate.commands.train import Train
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options import Alpha, Beam, Threads
-from translate.text.translation import MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
+from translate.text.translation import Search
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
@@ -537,9 +535,8 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
     expected = "".join(f"{t.text}\n" for t in translator.translate_lines(lines))
     monkeypatch.setattr("translate.commands.lines._CHUNK", 1999)
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
-    monkeypatch.setattr("translate.inference.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
     assert main(["--model", model, *LINES, "--input", "x.de", "--output", "x.en"]) == 0
     assert (tmp_path / "x.en").read_bytes().decode() == expected
@@ -629,15 +626,10 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
 
 def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund singt", "am See", "Ja."]
-    expected = [t.score for t in Translator(parts, TranslationOptions(beam_size=5, alpha=2.5)).translate_lines(lines)]
+    expected = [t.score for t in Translator(parts, Search(beam_size=5, alpha=2.5)).translate_lines(lines)]
     assert expected != [t.score for t in Translator(parts).translate_lines(lines)]
     assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
-
-
-def test_the_bounds_of_numbers_are_those_of_the_python_options() -> None:
-    maxima = [option.__metadata__[0].max for option in (Beam, Alpha, Threads)]
-    assert maxima == [MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS]
 
 
 def test_without_stderr_no_message_appears_on_stdout() -> None:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.errors import UserError
-from translate.options import argument, file_option, flag, help_text, names_of, option, parse
+from translate.errors import OptionError, UserError
+from translate.options import argument, file_option, flag, help_text, names_of, nested, option, parse, validate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,8 @@ def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
         ("--who me", "FLOUR is missing"),
         ("a", "--who is missing"),
         ("a --who", "--who: expected one argument"),
-        ("a --who me --heat x", "--heat/-d: 'x' is not a whole number"),
-        ("a --who me --heat 301", "--heat/-d: 301 is out of range; it must be at least 0 and at most 300"),
+        ("a --who me --heat x", "--heat: 'x' is not a whole number"),
+        ("a --who me --heat 301", "--heat: 301 is out of range; it must be at least 0 and at most 300"),
         ("a --who me --rise 0.5", "--rise: 0.5 is out of range; it must be at least 1"),
         ("a --who me --rise nan", "--rise: nan is out of range"),
         ("a --who me --kind oat", "--kind: 'oat' is not one of rye, wheat"),
@@ -80,7 +80,7 @@ def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
         ("a --who me -dunkel", 'no option -dunkel; if it is text, write "--" before it'),
         ("a --who me -d7", "no option -d7; did you mean -d?"),
         ("a --who me --output x --output y", "--output: given twice; name it once"),
-        ("a --who me --heat 7 -d 7", "--heat/-d: given twice; name it once"),
+        ("a --who me --heat 7 -d 7", "--heat: given twice; name it once"),
         ("a --who me --order x y --order y x", "--order: given twice; name it once"),
         ("a --who me --toast=yes", "--toast: ignored explicit argument 'yes'"),
     ],
@@ -111,6 +111,53 @@ def test_the_name_of_a_file_may_hold_any_bytes() -> None:
     assert bake("\udcfc", "--who=me", "--output", "\udcfc") == Bake(
         flour=Path("\udcfc"), who="me", output=Path("\udcfc")
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oven:
+    """Values that several commands have."""
+
+    heat: Annotated[int | None, option("Oven", "DEGREES", "Its heat.", "--heat", "-d", min=0, max=300)] = None
+    fan: Annotated[bool, flag("Oven", "--fan", "With a fan.")] = True
+    shelf: int = 2
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roast:
+    """Roast beans."""
+
+    oven: Annotated[Oven, nested("fan", "heat")] = Oven(heat=200, shelf=3)
+    beans: Annotated[list[str] | None, argument("BEAN", "What is roasted.")] = None
+
+
+def test_options_of_a_nested_value_replace_its_fields_and_keep_the_others() -> None:
+    assert parse(Roast, "roast", []) == Roast()
+    assert parse(Roast, "roast", ["-d", "7", "a", "--no-fan"]) == Roast(
+        oven=Oven(heat=7, fan=False, shelf=3), beans=["a"]
+    )
+    assert [*names_of(Roast)] == ["--fan", "--no-fan", "--heat", "-d"]
+    assert "Its heat [default: 200]." in help_text(Roast, "roast")
+    with pytest.raises(UserError, match="no option --shelf"):
+        parse(Roast, "roast", ["--shelf", "1"])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"heat": 301}, "heat = 301: should be an integer, at least 0 and at most 300 or none"),
+        ({"heat": True}, "heat = True: should be an integer"),
+        ({"heat": "7"}, "heat = '7': should be an integer"),
+        ({"fan": 1}, "fan = 1: should be a bool"),
+        ({"shelf": 1.0}, "shelf = 1.0: should be an integer"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_where_it_is_made(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        Oven(**values)
+    assert str(caught.value).startswith(message)
 
 
 HELP = """Usage: translate bake [OPTIONS] FLOUR [SEED...]

@@ -1,13 +1,39 @@
-"""The settings of a search, and its results.
+"""What a search is asked for, its settings, and its results.
 
 Imports the standard library only, so that engines other than PyTorch can use these types without importing torch.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LengthRule = Literal["gnmt", "average", "none"]
 MAX_ALPHA = 10.0  # larger exponents exhaust the range of floats
+DECODING = ("beam_size", "alpha", "length_penalty", "max_extra")  # settings of `SearchConfig` that a model brings
+
+
+@dataclass(frozen=True, order=True)
+class Request:
+    """One source to translate.
+
+    Attributes:
+        ids: token ids of the source, without eos.
+        max_length: maximum number of tokens of an output, eos included.
+        prefix: token ids that every output starts with.
+        phrases: token ids of the phrases that every output contains.
+    """
+
+    ids: tuple[int, ...]
+    max_length: int
+    prefix: tuple[int, ...] = ()
+    phrases: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def n_phrase_tokens(self) -> int:
+        """Number of tokens of all phrases."""
+        return sum(map(len, self.phrases))
 
 
 @dataclass(frozen=True)
@@ -41,6 +67,49 @@ def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> floa
     return float(length) if rule == "average" else 1.0
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """The distribution to sample from; ValueError if a value is out of range.
+
+    Attributes:
+        temperature: divisor of the logits; below 1, probable tokens become more probable.
+        top_k: keep only the k most probable tokens (Fan et al., 2018) and ties of the last one; 0 keeps all.
+        top_p: keep only the smallest set of most probable tokens with at least this probability (Holtzman et al.,
+            2020); applied after `top_k`.
+        seed: of the random generators.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < float("inf"):
+            raise ValueError(f"temperature = {self.temperature}: must be above 0")
+        if self.top_k < 0:
+            raise ValueError(f"top_k = {self.top_k}: must not be negative")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p = {self.top_p}: must be above 0 and at most 1")
+
+    def probabilities(self, log_prob_NV: "Tensor") -> "Tensor":
+        """Return the restricted distribution, (N, V) in float64."""
+        # A row's maximum becomes 0 and stays so when a tiny temperature makes all other values infinite.
+        scaled_NV = (log_prob_NV.double() - log_prob_NV.amax(dim=1, keepdim=True)) / self.temperature
+        if 0 < self.top_k < scaled_NV.size(1):
+            threshold_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
+            scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))
+        prob_NV = scaled_NV.softmax(dim=1)
+        if self.top_p == 1:
+            return prob_NV
+        sorted_NV, index_NV = prob_NV.sort(dim=1, descending=True, stable=True)
+        before_NV = sorted_NV.cumsum(dim=1) - sorted_NV
+        kept_NV = prob_NV.new_zeros(prob_NV.shape).scatter(
+            1, index_NV, sorted_NV.masked_fill(before_NV >= self.top_p, 0.0)
+        )
+        return kept_NV / kept_NV.sum(dim=1, keepdim=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
     """Settings of a search; ValueError if one is out of range. The defaults are those of section 6.1.
@@ -48,22 +117,32 @@ class SearchConfig:
     Attributes:
         bos, eos: ids of the tokens that start and end an output. Functions that also receive a model use its ids.
         beam_size: hypotheses per sentence; in constrained search, hypotheses per bank. 1 is greedy search.
-        alpha: exponent of the length penalty, from 0.
-        length_rule: which length penalty; see `length_penalty`.
-        n_best: hypotheses to return per sentence, from 1 to beam_size; fewer if fewer finish.
+        alpha: exponent of the length penalty "gnmt", from 0.
+        length_penalty: divisor of the log-probability; see the function of this name.
+        max_extra: an output may have this many tokens more than its source, eos included.
+        n_best: hypotheses to return per sentence, from 1 to beam_size; fewer if fewer finish. The number of samples.
         no_repeat: no n-gram of this many tokens may occur twice in an output; 0 allows all.
+        coverage: weight of the coverage penalty (`transformer.search.coverage`), by which finished hypotheses are
+            ranked; 0 does not use it.
+        sampling: the distribution to sample from; None searches.
+        phrase_alpha: alpha of outputs that must contain phrases; None is `alpha`, at most that of section 6.1: a phrase
+            may be improbable, and with a greater exponent a longer output would make up for it.
     """
 
     bos: int = 1
     eos: int = 2
     beam_size: int = 4
     alpha: float = 0.6
-    length_rule: LengthRule = "gnmt"
+    length_penalty: LengthRule = "gnmt"
+    max_extra: int = 50
     n_best: int = 1
     no_repeat: int = 0
+    coverage: float = 0.0
+    sampling: Sampling | None = None
+    phrase_alpha: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("bos", "eos", "beam_size", "n_best", "no_repeat"):
+        for name in ("bos", "eos", "beam_size", "max_extra", "n_best", "no_repeat"):
             if type(value := getattr(self, name)) is not int:
                 raise ValueError(f"{name} = {value!r} must be a whole number")
         if min(self.bos, self.eos) < 0 or self.bos == self.eos:
@@ -72,14 +151,24 @@ class SearchConfig:
             raise ValueError(f"n_best = {self.n_best} must be between 1 and beam_size = {self.beam_size}")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise ValueError(f"alpha = {self.alpha} must be between 0 and {MAX_ALPHA:g}")
-        if self.length_rule not in get_args(LengthRule):
-            raise ValueError(f"length_rule = {self.length_rule!r} is none of: {', '.join(get_args(LengthRule))}")
+        if self.phrase_alpha is not None and not 0 <= self.phrase_alpha <= MAX_ALPHA:
+            raise ValueError(f"phrase_alpha = {self.phrase_alpha} must be between 0 and {MAX_ALPHA:g}")
+        if self.length_penalty not in get_args(LengthRule):
+            raise ValueError(f"length_penalty = {self.length_penalty!r} is none of: {', '.join(get_args(LengthRule))}")
+        if self.max_extra < 1:
+            raise ValueError(f"max_extra = {self.max_extra} must be at least 1")
         if self.no_repeat < 0:
             raise ValueError(f"no_repeat = {self.no_repeat} must not be negative")
+        if not 0 <= self.coverage < float("inf"):
+            raise ValueError(f"coverage = {self.coverage} must be a finite number of at least 0")
+
+    def decoding(self) -> dict[str, Any]:
+        """Return the settings that a model brings with it, by name."""
+        return {name: getattr(self, name) for name in DECODING}
 
     def penalty(self, length: int) -> float:
         """Return the length penalty of an output of `length` tokens, eos included."""
-        return length_penalty(length, self.alpha, self.length_rule)
+        return length_penalty(length, self.alpha, self.length_penalty)
 
     def hypothesis(self, tokens: list[int], log_prob: float) -> Hypothesis:
         """Return the finished hypothesis with its score; `tokens` come without eos."""

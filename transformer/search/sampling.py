@@ -13,46 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.search.beam import ShrinkingBatch, Step
-from transformer.search.hypothesis import Hypothesis, SearchConfig
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """The distribution to sample from; ValueError if a value is out of range.
-
-    Attributes:
-        temperature: divisor of the logits; below 1, probable tokens become more probable.
-        top_k: keep only the k most probable tokens (Fan et al., 2018) and ties of the last one; 0 keeps all.
-        top_p: keep only the smallest set of most probable tokens with at least this probability (Holtzman et al.,
-            2020); applied after `top_k`.
-    """
-
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.temperature < float("inf"):
-            raise ValueError(f"temperature = {self.temperature}: must be above 0")
-        if self.top_k < 0:
-            raise ValueError(f"top_k = {self.top_k}: must not be negative")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p = {self.top_p}: must be above 0 and at most 1")
-
-    def probabilities(self, log_prob_NV: Tensor) -> Tensor:
-        """Return the restricted distribution, (N, V) in float64."""
-        # A row's maximum becomes 0 and stays so when a tiny temperature makes all other values infinite.
-        scaled_NV = (log_prob_NV.double() - log_prob_NV.amax(dim=1, keepdim=True)) / self.temperature
-        if 0 < self.top_k < scaled_NV.size(1):
-            threshold_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
-            scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))
-        prob_NV = scaled_NV.softmax(dim=1)
-        if self.top_p == 1:
-            return prob_NV
-        sorted_NV, index_NV = prob_NV.sort(dim=1, descending=True, stable=True)
-        before_NV = sorted_NV.cumsum(dim=1) - sorted_NV
-        kept_NV = torch.zeros_like(prob_NV).scatter(1, index_NV, sorted_NV.masked_fill(before_NV >= self.top_p, 0.0))
-        return kept_NV / kept_NV.sum(dim=1, keepdim=True)
+from transformer.search.hypothesis import Hypothesis, Sampling, SearchConfig
 
 
 def sample(
@@ -61,7 +22,6 @@ def sample(
     seeds: Sequence[Sequence[str]],
     config: SearchConfig,
     *,
-    sampling: Sampling | None = None,
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
     """Return one output for each seed of each sentence, in the order of the seeds.
@@ -73,11 +33,10 @@ def sample(
         step: the step function, before its first call.
         max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
         seeds: of the random generators; the same number for every sentence.
-        config: its bos, eos and length penalty.
-        sampling: the distribution to sample from; None is the model's own.
+        config: its bos, eos, length penalty and `sampling`, the distribution; None is that of the step.
         device: where `step` computes.
     """
-    sampling = sampling or Sampling()
+    sampling = config.sampling or Sampling()
     batch = ShrinkingBatch(len(max_lengths))
     n_each = len(seeds[0]) if seeds else 0
     outputs = [[_Output(random.Random(seed)) for seed in own] for own in seeds]

@@ -45,7 +45,7 @@ def run(options: Compare) -> None:
     if len(sets) > 1:
         raise UserError(f"a page shows one test set, but there are {len(sets)}: {', '.join(sets)}; name one")
     metrics(target or "")  # reports a missing package before anything is translated
-    systems.check(options, found, sets)
+    systems.require_usable(options, found, sets)
     ((name, pairs),) = sets.items()
     outputs = []
     for system in found:

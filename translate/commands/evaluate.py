@@ -119,7 +119,7 @@ def run(options: Evaluate) -> None:
 def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: str | None) -> None:
     """Raise UserError for what would otherwise fail after the translation."""
     metrics(target or "")
-    systems.check(options, found, sets)
+    systems.require_usable(options, found, sets)
     if options.out and not any(system.folder for system in found):
         raise UserError("--out is for the translations of models and their scores; leave it out for saved outputs")
     if options.paired and len(found) < 2:

@@ -39,19 +39,9 @@ from translate.files import (
 )
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import (
-    FILES,
-    MODEL,
-    MODEL_FOR_LANGUAGES,
-    Beam,
-    JsonLines,
-    Threads,
-    argument,
-    file_option,
-    flag,
-    option,
-)
+from translate.options import FILES, MODEL, JsonLines, argument, file_option, flag, nested, option
 from translate.text import formats, languages
+from translate.text.translation import Document, Opening, Search
 
 if TYPE_CHECKING:
     from translate.text.translation import Translation
@@ -78,10 +68,9 @@ WARNINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Translating:
-    """The options that both commands have: the model, the text, and where its translation goes."""
+    """The options that both commands have: the text, where its translation goes, the model, and how it translates."""
 
     sentences: Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")] = None
-    model: Annotated[Path | None, option(MODEL, "MODEL", MODEL_FOR_LANGUAGES, "--model", "-m")] = None
     from_language: Annotated[
         str | None, option(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")
     ] = None
@@ -89,9 +78,11 @@ class Translating:
     input: Annotated[Path | None, file_option("--input", "Read this file.")] = None
     output: Annotated[Path | None, file_option("--output", "Write this file.")] = None
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place; continue after an interruption.")] = False
     as_json: JsonLines = False
-    beam: Beam = None
-    threads: Threads = None
+    opening: Annotated[Opening, nested("model", "engine", "precision", "threads")] = Opening()
+    search: Annotated[Search, nested("beam_size")] = Search()
+    document: Annotated[Document, nested("format", "column", "checks", "terms")] = Document()
 
 
 def check_page(page: Path, *, force: bool) -> None:
@@ -106,13 +97,12 @@ def check_page(page: Path, *, force: bool) -> None:
         raise UserError(f"{page}: you may not write into its folder; name a file in another one")
 
 
-def check_paths(options: Translating, *, resume: bool = False) -> None:
+def check_paths(options: Translating) -> None:
     """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
 
-    Warns of a sentence that is the name of a file. With `resume`, the output is written in place, from where an earlier
-    process stopped.
+    Warns of a sentence that is the name of a file.
     """
-    source, output = options.input, options.output
+    source, output, resume = options.input, options.output, options.resume
     if options.sentences and source:
         raise UserError("sentences and --input exclude each other; leave one out")
     for sentence in filter(os.path.isfile, options.sentences or ()):
@@ -171,7 +161,7 @@ class ArrivingLines:
         if begun:
             yield b"".join(begun)
 
-    def at_hand(self) -> bool:
+    def is_ready(self) -> bool:
         """True if a whole line is waiting, or the input is a regular file."""
         return self.size is not None or bool(self._waiting)
 
@@ -225,7 +215,7 @@ class TypedLines:
             is_interrupted = False
             yield text.split("\n")
 
-    def at_hand(self) -> bool:
+    def is_ready(self) -> bool:
         """True if more pasted lines are waiting."""
         return bool(self._waiting)
 
@@ -287,14 +277,6 @@ def history_file() -> Path:
     """
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
-
-
-def is_first_session() -> bool:
-    """True if nothing was ever typed at the prompt of this user."""
-    try:
-        return not os.path.exists(history_file())  # also in a home folder that may not be entered
-    except RuntimeError:  # there is no home folder to remember it in
-        return False
 
 
 def _history() -> Callable[[], None]:
@@ -640,25 +622,27 @@ class Notes:
         self._first.clear()
 
 
-def find_model(options: Translating, *, exported: bool = False, layout: str = "lines", column: int = 1) -> Path:
+def find_model(options: Translating, *, exported: bool = False) -> Path:
     """Return the model folder for a translation; UserError if there is none.
 
-    The text is read only to guess its language.
+    The text is read only to guess its language, of which the parts that are translated count.
 
     Args:
         exported: whether a CTranslate2 folder is accepted.
-        layout: format of the text; the guess uses only the parts that are translated.
-        column: of a "tsv" file.
     """
-    source = _guess(options, exported, layout, column) if options.from_language == "auto" else options.from_language
-    return registry.find_model(options.model, say, source=source, target=options.to_language, exported=exported)
+    source = _guess(options, exported) if options.from_language == "auto" else options.from_language
+    return registry.find_model(_named(options), say, source=source, target=options.to_language, exported=exported)
 
 
-def _guess(options: Translating, exported: bool, layout: str, column: int) -> str | None:
+def _named(options: Translating) -> Path | None:
+    return None if options.opening.model is None else Path(options.opening.model)
+
+
+def _guess(options: Translating, exported: bool) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language."""
     folders = registry.fitting([folder for _, folder in registry.installed()], None, options.to_language, say)
     specs = [TranslationSpec.load(folder) for folder in folders]
-    if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
+    if chosen := registry.chosen_model(_named(options), lambda _: None, exported=exported):
         specs.append(TranslationSpec.load(chosen))
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
@@ -666,7 +650,7 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     sample = _sample(options)
     if not any(text.strip() for text in sample):  # nothing to translate, so any model will do
         return None
-    prose = list(formats.prose(sample, layout, column))
+    prose = list(formats.prose(sample, options.document.layout, options.document.column))
     guessed = languages.language_of(prose, known)
     if guessed is None:
         ranked = languages.ranking(prose, known)

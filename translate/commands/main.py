@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Ctrl-C, 141 a closed pipe, 143 SIGTERM and 129 SIGHUP.
     """
     set_up_threads()
-    _settle_streams()
+    _prepare_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _run(with_command(arguments))
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("there is not enough memory; end other programs, or take a smaller model, beam, batch or corpus")
         return EXIT_MISTAKE
     finally:
-        _settle_stdout()
+        _flush_stdout()
 
 
 def with_command(arguments: list[str]) -> list[str]:
@@ -228,7 +228,7 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def _settle_streams() -> None:
+def _prepare_streams() -> None:
     """Discard messages if stderr is closed, and escape characters that stdout cannot encode."""
     if sys.stderr is None:  # closed by the caller; print(file=None) would write to stdout
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- it stays open until the end
@@ -236,7 +236,7 @@ def _settle_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name may hold undecodable bytes
 
 
-def _settle_stdout() -> None:
+def _flush_stdout() -> None:
     """Flush stdout; if that fails, redirect it to the null device, or Python would report an error at exit."""
     if sys.stdout is None:
         return

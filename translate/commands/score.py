@@ -13,7 +13,8 @@ from translate.errors import say
 from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options import JsonLines, Model, Threads, argument
+from translate.options import JsonLines, Model, argument, nested
+from translate.text.translation import Opening
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class Score:
     reference: Annotated[Path, argument("REFERENCE", "Their translations.")]
     model: Model = None
     as_json: JsonLines = False
-    threads: Threads = None
+    opening: Annotated[Opening, nested("threads")] = Opening()
 
 
 def run(options: Score) -> None:
@@ -40,7 +41,7 @@ def run(options: Score) -> None:
     # Read completely first, so that files of different lengths are refused before anything is printed.
     files = TextSource(source=str(options.source), target=str(options.reference))
     pairs = list(read_pairs(files, Path()))
-    set_up_torch(options.threads)
+    set_up_torch(options.opening.threads)
     from translate.inference.scoring import score
     from translate.machine import choose_device
 

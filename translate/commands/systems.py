@@ -6,20 +6,20 @@ A system is a model, which translates the test sets, or a file with saved output
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import Pair, read_pairs
-from translate.errors import UserError, say
+from translate.errors import UserError, option_name, say
 from translate.evaluation.scores import check_hypotheses
 from translate.files import OPENERS, as_unicode, read_json, read_lines, sha256
 from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option
-from translate.text.translation import TranslationOptions
+from translate.options import flag, nested, option
+from translate.text.translation import Opening, Search
 
 TEST_SETS, METRICS = "Test sets", "Metrics"
 
@@ -43,13 +43,8 @@ class Comparing:
         str | None, option(TEST_SETS, "LANGUAGE", "Target language [default: the models'].", "--to")
     ] = None
     ignore_case: Annotated[bool, flag(METRICS, "--ignore-case", "Compare in lower case.")] = False
-    beam: Beam = None
-    alpha: Alpha = None
-    length_penalty: LengthPenalty = None
-    rerank: Rerank = None
-    engine: Engine = "torch"
-    precision: Precision = None
-    threads: Threads = None
+    search: Annotated[Search, nested("beam_size", "alpha", "length_penalty", "rerank")] = Search()
+    opening: Annotated[Opening, nested("engine", "precision", "threads")] = Opening(engine="torch")
 
 
 @dataclass(frozen=True)
@@ -129,31 +124,18 @@ def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | Non
     return options.from_language or source, options.to_language or target
 
 
-def check(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
+def require_usable(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
     """Raise UserError for settings of the search without a model or that no model can follow, and for wrong files."""
-    for_translation(options)
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
-            if getattr(options, name) != getattr(Comparing, name):
-                raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
-    if options.rerank:
-        registry.locate(options.rerank, lambda _: None)
+        for value, default in ((options.search, Comparing.search), (options.opening, Comparing.opening)):
+            for name in vars(value):
+                if getattr(value, name) != getattr(default, name):
+                    raise UserError(f"{option_name(name)} is for models; leave it out for saved outputs")
+    if options.search.rerank:
+        registry.locate(Path(options.search.rerank), lambda _: None)
     for system in systems:
         if system.folder is None:
             _check_saved(system, sets, ignore_case=options.ignore_case)
-
-
-def for_translation(options: Comparing) -> TranslationOptions:
-    """Return the options of the translation; UserError if they are impossible."""
-    return TranslationOptions(
-        beam_size=options.beam,
-        alpha=options.alpha,
-        length_penalty=options.length_penalty,
-        rerank=None if options.rerank is None else str(options.rerank),
-        engine=options.engine,
-        precision=options.precision,
-        threads=options.threads,
-    )
 
 
 def _check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
@@ -218,13 +200,13 @@ class LoadedModel:
         from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
 
-        self._translator = Translator.open(folder, for_translation(options), say)
+        self._translator = Translator.load(folder, options.search, opening=options.opening, say=say)
         engine = self._translator.engine
         is_torch = isinstance(engine, TorchEngine)
         if is_torch:
-            set_up_torch(options.threads)
+            set_up_torch(options.opening.threads)
         self.origin: dict[str, object] = {
-            "decoding": asdict(self._translator.decoding),
+            "decoding": self._translator.sentences.config.decoding(),
             "engine": "torch" if is_torch else "ctranslate2",
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),

@@ -7,8 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -23,8 +22,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig, model_config
+from transformer.search.hypothesis import DECODING, SearchConfig
 from translate.text.placeholders import SYMBOL
-from translate.text.translation import DecodingConfig
+from translate.text.translation import Search
 
 
 class Section(BaseModel):
@@ -572,28 +572,31 @@ class TrainingConfig(Section):
         return self
 
 
-def _declared(hint: Any, default: object) -> tuple[Any, Any]:
-    """Return type and default of a field as pydantic declares them."""
-    if not (bounds := getattr(hint, "__metadata__", ())):
-        return hint, default
-    return hint.__origin__, Field(default=default, ge=bounds[0].ge, le=bounds[0].le)
+def _declared(name: str) -> tuple[Any, Any]:
+    """Return type and default of a setting of `Search` that a model brings, as pydantic declares them."""
+    kind, declared = get_args(_SEARCH[name])
+    kind = next(own for own in get_args(kind) if own is not type(None))
+    return kind, Field(default=getattr(SearchConfig, name), ge=declared.min, le=declared.max)
 
 
-_HINTS = get_type_hints(DecodingConfig, include_extras=True)
-_DECODING: dict[str, Any] = {
-    field.name: _declared(_HINTS[field.name], field.default) for field in fields(DecodingConfig)
-}
+_SEARCH = get_type_hints(Search, include_extras=True)
+_DECODING: dict[str, Any] = {name: _declared(name) for name in DECODING}
 
 
 class DecodingSection(create_model("Decoding", __base__=Section, **_DECODING)):  # type: ignore[misc]
-    """The fields of DecodingConfig."""
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
 
-    def settings(self) -> DecodingConfig:
+    Attributes:
+        beam_size: hypotheses kept per step (6.1).
+        alpha: exponent of the length penalty "gnmt" (6.1).
+        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
+            "none" 1.
+        max_extra: limit of the output length, in tokens above the length of the source (6.1).
+    """
+
+    def settings(self) -> SearchConfig:
         """Return the settings without pydantic."""
-        return DecodingConfig(**self.model_dump())
-
-
-DecodingSection.__doc__ = DecodingConfig.__doc__
+        return SearchConfig(**self.model_dump())
 
 
 class ExperimentConfig(Section):

@@ -19,12 +19,12 @@ from typing import Any
 from torch import Tensor
 
 from transformer.embedding import sinusoids
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
-from translate.text.translation import DecodingConfig
 
 _MAX_POSITIONS = 1 << 20  # a table for more would not fit into memory
 _FILES = ("model.pt", "checkpoint_best.pt", "averaged_model.pt", "checkpoint_last.pt")
@@ -72,7 +72,7 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     model = build(architecture, tensors, Names(), tables, vocabulary)
     tensors.require_all_used((".version", "_float_tensor"))
     # fairseq divides scores by the length unless its command line says otherwise.
-    decoding = DecodingConfig(beam_size=5, length_penalty="average")
+    decoding = SearchConfig(beam_size=5, length_penalty="average")
     spec = TranslationSpec(source, target, decoding, max_source_tokens=model.config.max_length - 1)
     model_folder.save(model, vocabulary.tokenizer, spec, to)
 

@@ -24,9 +24,10 @@ from torch import Tensor
 
 from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError, reason
-from translate.text.translation import DecodingConfig
+from translate.text.translation import decoding
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -158,10 +159,10 @@ class ForeignFolder:
                 raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
         return str(source), str(target)
 
-    def decoding(self, values: Mapping[str, Any], settings: str) -> DecodingConfig:
+    def decoding(self, values: Mapping[str, Any], settings: str) -> SearchConfig:
         """Return the decoding section for `values`; UserError names the toolkit's `settings` if they are invalid."""
         try:
-            return DecodingConfig(**values)
+            return decoding(values)
         except (TypeError, ValueError) as error:
             raise self.unsupported(settings) from error
 

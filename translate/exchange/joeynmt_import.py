@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
-from translate.text.translation import DecodingConfig
 
 _FILES = ("best.ckpt", "latest.ckpt")
 _SPECIAL = {UNK: "unk", PAD: "pad", BOS: "bos", EOS: "eos"}  # in the order of their ids in JoeyNMT
@@ -176,7 +176,7 @@ def _architecture(model: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decoding(theirs: ForeignFolder, settings: Mapping[str, Any]) -> DecodingConfig:
+def _decoding(theirs: ForeignFolder, settings: Mapping[str, Any]) -> SearchConfig:
     """Return the nearest decoding section; without a positive alpha JoeyNMT does not divide the scores."""
     testing = _optional(theirs.path / "config.yaml", settings, "testing")
     theirs.require(testing, _SUPPORTED_IN_SEARCH, where="testing.")

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError, optional_package
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined
@@ -33,7 +34,6 @@ from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
-from translate.text.translation import DecodingConfig
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -170,7 +170,7 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
     write_json(folder / "tokenizer_config.json", settings)
 
 
-def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> None:
+def _write_model(model: Transformer, decoding: SearchConfig, folder: Path) -> None:
     """Write config, weights and decoding settings."""
     transformers, config = _transformers(), model.config
     marian = transformers.MarianMTModel(marian_config(config))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer.config import CheckpointError, ConfigError
+from transformer.search.hypothesis import SearchConfig
 from translate.config.load import parse
 from translate.errors import Say, UserError, optional_package
 from translate.experiments import records
@@ -28,7 +29,6 @@ from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, KILLED, Record
 from translate.files import locked
 from translate.machine import better_allocator, n_cores, set_up_threads, usable_cores
-from translate.text.translation import DecodingConfig
 
 if TYPE_CHECKING:
     from translate.corpus.prepare import Prepared
@@ -294,7 +294,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     from translate.training.run import Run, read_manifest
     from translate.training.run import environment as this_environment
 
-    decoding = DecodingConfig(**task.decoding)
+    decoding = SearchConfig(**task.decoding)
     translator = Translator(dataclasses.replace(model, spec=dataclasses.replace(model.spec, decoding=decoding)))
     scores: Record = {}
     texts: dict[str, list[str]] = {}

@@ -8,25 +8,21 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
-from transformer.search.sampling import Sampling
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
 from translate.files import give_mode, hidden, locked, naming, open_hidden, sample_lines, sha256
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine
-from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.search import require_opposite
-from translate.inference.translator import WINDOW, Translator
-from translate.machine import choose_device
-from translate.models.folder import FILES, ModelFolder, TranslationSpec
+from translate.inference.translator import Translator
+from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import locate
-from translate.text.translation import TranslationOptions
+from translate.text.formats import WINDOW
+from translate.text.translation import Opening, Search
 
 SYNTHETIC = Path("prepared") / "synthetic"
 
@@ -126,19 +122,15 @@ def _check_languages(source: MonoSource, model: Path, data: DataConfig) -> None:
 
 def _translator(job: _Job) -> Translator:
     """Return the translator from the natural to the synthetic side."""
-    engine: Engine
-    method = job.source.method
-    options = TranslationOptions(beam_size=job.source.beam_size if method == "beam" else 1)
-    if job.source.rerank is not None:
-        return Translator.load(job.model, beam_size=job.source.beam_size, rerank=job.source.rerank, precision="auto")
-    if method == "sampling":
-        folder = ModelFolder.open(job.model, choose_device())
-        rules = SearchRules(sampling=Sampling(top_k=job.source.top_k or 0), seed=job.source.seed)
-        engine = SearchEngine([folder], rules)
+    source = job.source
+    if source.method == "sampling":
+        search, opening = Search(sample=True, top_k=source.top_k or 0, seed=source.seed), Opening(engine="torch")
+    elif source.method == "greedy":
+        search, opening = Search(beam_size=1), Opening(precision="auto")
     else:
-        options = replace(options, precision="auto" if method == "greedy" else "fp32")
-        engine = open_engine(job.model, options)
-    return Translator(engine, options)
+        search = Search(beam_size=source.beam_size, rerank=source.rerank)
+        opening = Opening(precision="auto" if source.rerank else "fp32")
+    return Translator.load(job.model, search, opening=opening)
 
 
 def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:

@@ -17,11 +17,11 @@ from threading import Lock
 from typing import Any, Literal, TypeVar
 
 from transformer.config import load_config
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
-from translate.inference.engine import LIMIT, Attention, Batch, Found, Search, Sources, side_by_side
+from translate.inference.engine import LIMIT, Attention, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.machine import n_cores
 from translate.models import cache
 from translate.models.folder import TranslationSpec, check_tokenizer, check_vocabulary, not_finite
@@ -180,23 +180,32 @@ class CTranslate2Engine:
                     self.is_forked = False
         return self.translator
 
-    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return the results of a search for each batch; `n_workers` batches run at the same time.
+    def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request; `n_workers` batches run at the same time.
 
         One batch has a thread, too: the main thread does not hear of Ctrl-C while CTranslate2 computes.
         """
-        return side_by_side(search, batches, len, self.n_workers)
+        own = batches(requests, config, self.n_workers, mixes_lengths=False)
+        search = partial(self.search_batch, config=config)
+        return answers(requests, own, side_by_side(search, own, lambda request: len(request.ids), self.n_workers))
 
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request of one batch; see `Engine.search_batch`."""
+        if config.sampling or config.coverage or any(request.prefix or request.phrases for request in requests):
+            raise UserError(
+                "the engine ctranslate2 has no sampling, coverage penalty, prefixes or required terms; use the engine "
+                "torch"
+            )
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
-        for (_, most), group in _equal(zip(map(len, sources), max_lengths, strict=True)):
-            results = self._results([sources[i] for i in group], most, config)
-            found |= {i: self._best(sources[i], own, most, config, eos) for i, own in zip(group, results, strict=True)}
-        return [found[i] for i in range(len(sources))]
+        for (_, most), group in _equal((len(request.ids), request.max_length) for request in requests):
+            results = self._results([requests[i].ids for i in group], most, config)
+            found |= {
+                i: self._best(requests[i].ids, own, most, config, eos) for i, own in zip(group, results, strict=True)
+            }
+        return [found[i] for i in range(len(requests))]
 
-    def score(self, sources: Sources, targets: Sources) -> list[float]:
+    def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the log-probabilities of `TorchEngine.score`; UserError if one is not finite."""
 
         def log_probs(sources: list[list[str]], targets: list[list[str]]) -> list[float]:
@@ -210,7 +219,7 @@ class CTranslate2Engine:
             raise not_finite(self.folder)
         return found
 
-    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
         """Return the attention of the alignment layer, the mean of its heads; see `Engine.align`.
 
         CTranslate2 returns it while it is forced to give the targets. UserError for a folder of an earlier
@@ -234,7 +243,7 @@ class CTranslate2Engine:
         return self._in_groups(attention, sources, targets)
 
     def _in_groups(
-        self, compute: Callable[[list[list[str]], list[list[str]]], list[R]], sources: Sources, targets: Sources
+        self, compute: Callable[[list[list[str]], list[list[str]]], list[R]], sources: TokenIds, targets: TokenIds
     ) -> list[R]:
         """Return the results of `compute` for pairs of pieces, which all have the same lengths in one call."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
@@ -248,7 +257,7 @@ class CTranslate2Engine:
         found = dict(zip(chain(*groups), chain(*results), strict=True))
         return [found[i] for i in range(len(sources))]
 
-    def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
+    def _results(self, sources: TokenIds, limit: int, config: SearchConfig) -> list[list[_Output]]:
         """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended.
 
         The sources have the same length.
@@ -318,7 +327,7 @@ def _power(config: SearchConfig, n_source: int) -> float:
     """
     length = _SHORT / 2 if n_source < _SHORT else _TYPICAL
     slope = config.alpha * length / (5 + length)
-    return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
+    return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_penalty] or _NO_PENALTY
 
 
 def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:

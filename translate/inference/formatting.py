@@ -8,6 +8,8 @@ the pairs, `put_back` writes them into the translation:
   run with the greatest sum of shares above one half. Where no word gives half, half of the greatest share counts, so
   the run is the smallest that holds all candidates. The attention is squared and balanced first: words such as articles
   read what the next word does too, and so count less there.
+- Where the share of a word at either end of the run is between 0.2 and 0.8, the runs with and without it compete: the
+  model gives the probability of each, with symbols for the marks on both sides, and the most probable one is taken.
 - Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
   beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
@@ -24,6 +26,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from translate.inference.engine import Attention
 from translate.text.placeholders import (
@@ -42,6 +45,7 @@ Span = tuple[int, int]
 
 _HALF = 0.5  # of the attention of a word
 _LEAST = 1e-6  # a squared weight
+_UNCERTAIN = 0.2  # a share from this to 1 minus this does not decide by itself
 _LONGEST = 2**13  # characters; a longer sentence has more tokens than can be aligned
 _ROUNDS = 3  # of balancing; more change little
 # Elements that are no formatting: those without an end, and blocks.
@@ -91,6 +95,9 @@ class Alignment:
     source: Sequence[Span]
     target: Sequence[Span]
     weights: Attention
+
+
+_NO_ALIGNMENT = Alignment((), (), [])  # for elements around all words or none
 
 
 # Out of the source
@@ -330,13 +337,43 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
     return Pair(translation, source, target, tuple(held), tuple(map(moved, formatted.elements)))
 
 
-def put_back(pair: Pair, alignment: Alignment | None = None) -> str:
-    """Return the translation with the formatting of its sentence.
+class Aligner(Protocol):
+    """What a model says about pairs of a source and its translation."""
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Alignment | None]:
+        """Return the alignment of each pair; None for one that cannot be aligned."""
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        """Return the log-probability of each translation given its source."""
+
+
+def put_back(pairs: Sequence[Pair], aligner: Aligner, n_symbols: int = 0) -> list[str | None]:
+    """Return each translation with the formatting of its sentence; None for one that cannot be aligned.
 
     Args:
-        alignment: of `pair.source` and `pair.target`; None for a pair that needs none.
+        aligner: asked once for all alignments, and once for the probabilities of all runs that compete.
+        n_symbols: number of symbols that the model knows.
     """
-    return _Placement(pair, alignment or Alignment((), (), [])).text()
+    asked = [i for i, pair in enumerate(pairs) if pair.needs_alignment]
+    aligned = aligner.align([(pairs[i].source, pairs[i].target) for i in asked]) if asked else ()
+    alignments = dict(zip(asked, aligned, strict=True))
+    placements = {
+        i: _Placement(pair, alignments.get(i) or _NO_ALIGNMENT)
+        for i, pair in enumerate(pairs)
+        if i not in alignments or alignments[i]
+    }
+    texts = {i: placement.text() for i, placement in placements.items()}
+    doubts = [
+        (placement, i, place, marked)
+        for i, placement in placements.items()
+        for place in placement.places
+        if (marked := placement.marked(place, n_symbols))
+    ]
+    scores = aligner.score([marked for *_, marked in doubts]) if doubts else ()
+    for (placement, _, place, _), score in zip(doubts, scores, strict=True):
+        placement.places[place] = score
+    texts |= {i: placement.text() for i, placement in {i: placement for placement, i, *_ in doubts}.items()}
+    return [texts.get(i) for i in range(len(pairs))]
 
 
 @dataclass
@@ -371,6 +408,7 @@ class _Placement:
                 letters[start:stop] = [1] * (stop - start)
         self.n_letters = [0, *itertools.accumulate(letters)]  # before each character
         self.sizes = [len("".join(pair.source[start:stop].split())) for start, stop in alignment.source]
+        self.places: dict[tuple[Element, Span], float | None] = {}  # probability of each run that competes
 
     def text(self) -> str:
         """Return the translation with all marks."""
@@ -416,7 +454,8 @@ class _Placement:
             own, element = shares[id(child)], child.element
             units = self._candidates(element, free) if element.start < element.stop else []
             if units:
-                child.lo, child.hi = self._with_punctuation(element, parent, *_run(own, units, free), free)
+                run = self._most_probable(element, _runs(own, units, free))
+                child.lo, child.hi = self._with_punctuation(element, parent, *run, free)
                 child.lo = child.lo if element.opening else parent.lo
                 child.hi = child.hi if element.closing else parent.hi
                 free -= set(range(child.lo, child.hi))
@@ -434,6 +473,28 @@ class _Placement:
             point.lo = point.hi = self._beside(point.element, shares[id(point)], parent, placed)
         for child in placed:
             self._place(child)
+
+    def _most_probable(self, element: Element, runs: Sequence[Span]) -> Span:
+        """Return the most probable run; the first one if some probabilities are not known."""
+        if len(runs) == 1 or not (element.opening and element.closing):
+            return runs[0]
+        scores = [self.places.setdefault((element, run), None) for run in runs]
+        known = [score for score in scores if score is not None]
+        return runs[0] if len(known) < len(runs) else max(zip(known, runs, strict=True))[1]
+
+    def marked(self, place: tuple[Element, Span], n_symbols: int) -> tuple[str, str] | None:
+        """Return source and translation with symbols for the marks of an element; None if there are too few."""
+        element, (lo, hi) = place
+        n = 1 + max((int(match[1]) for match in SYMBOL.finditer(self.pair.source)), default=0)
+        if n + 1 > n_symbols:
+            return None
+        spans = (element.start, element.stop), (self.units[lo][0], self.units[hi - 1][1])
+        sides = zip((self.pair.source, self.pair.target), spans, strict=True)
+        source, target = (
+            " ".join(part.strip() for part in (text[:a], symbol(n - 1), text[a:b], symbol(n), text[b:]) if part.strip())
+            for text, (a, b) in sides
+        )
+        return source, target
 
     def _candidates(self, element: Element, free: set[int]) -> list[int]:
         """Return the units that an element may stand around: words; punctuation if it has no words in the source."""
@@ -530,6 +591,19 @@ def _balanced(weights_TS: Attention) -> Attention:
 
 def _excess(shares: Sequence[float]) -> float:
     return sum(max(0.0, share - _HALF) for share in shares)
+
+
+def _runs(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> list[Span]:
+    """Return the run of the greatest sum, and those that compete: with or without an uncertain unit at either end."""
+    lo, hi = _run(shares, units, free)
+    uncertain = {u for u in units if _UNCERTAIN <= shares[u] <= 1 - _UNCERTAIN}
+    starts = [
+        lo,
+        *([lo - 1] if lo - 1 in uncertain else []),
+        *([lo + 1] if lo in uncertain and lo + 1 in units else []),
+    ]
+    stops = [hi, *([hi + 1] if hi in uncertain else []), *([hi - 1] if hi - 1 in uncertain and hi - 2 in units else [])]
+    return [(start, stop) for start in starts for stop in stops if start < stop]
 
 
 def _run(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> Span:

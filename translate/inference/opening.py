@@ -1,25 +1,31 @@
 """Which engine translates with a model: PyTorch is imported for `TorchEngine` alone, CTranslate2 for its own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from translate.errors import UserError
 from translate.inference.ctranslate2_engine import CTranslate2Engine, package
-from translate.inference.torch_engine import TorchEngine
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, Weights
-from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOptions
+from translate.text.translation import Opening, Precision
+
+if TYPE_CHECKING:
+    import torch
+
+    from translate.inference.torch_engine import TorchEngine, TorchPrecision
 
 
-def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> CTranslate2Engine | TorchEngine:
-    """Load a model folder, or a CTranslate2 folder of `translate export`.
+def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model folder, or a CTranslate2 folder of `translate export`, which is found already.
 
-    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Only the options
-    engine, precision, device and threads are read.
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """
-    name, precision, device, threads = options.engine, options.precision, options.device, options.threads
+    opening = opening or Opening()
+    name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
     if (folder / CTRANSLATE2_FILE).is_file():
         engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
         if engine is None or (precision not in (None, "auto") and precision != engine.precision):
@@ -37,19 +43,30 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
     if precision == "int8":
         package()  # names the package if it is missing
         raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
-    model = ModelFolder.open(folder, choose_device(device))
-    is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
-    return TorchEngine(model, "bf16" if is_half else "fp32")
+    return open_members([folder], opening)
 
 
-def open_scorer(folder: Path, options: TranslationOptions) -> CTranslate2Engine | TorchEngine:
+def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":
+    """Load the model folders of an ensemble in PyTorch, which also draws, forces words and lists other tokens."""
+    from translate.inference.torch_engine import TorchEngine
+
+    device = choose_device(opening.device)
+    first, *others = (ModelFolder.open(folder, device) for folder in folders)
+    return TorchEngine(first, _torch_precision(opening.precision, device), others)
+
+
+def _torch_precision(precision: Precision | None, device: "torch.device") -> "TorchPrecision":
+    return "bf16" if precision == "bf16" or (precision == "auto" and bf16_pays(device)) else "fp32"
+
+
+def open_scorer(folder: Path, opening: Opening) -> "CTranslate2Engine | TorchEngine":
     """Load a model that scores given translations, as `open_engine`.
 
     Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
     the precision of the stored weights.
     """
     exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
-    return open_engine(folder, replace(options, precision=exact.get(options.precision, options.precision)))
+    return open_engine(folder, replace(opening, precision=exact.get(opening.precision, opening.precision)))
 
 
 def _on_cpu(device: str | None) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from translate.inference import formatting
-from translate.inference.formatting import Alignment
+from translate.inference.formatting import Aligner
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
 from translate.text.sentences import Piece
@@ -27,10 +27,8 @@ from translate.text.translation import Translation, join
 
 # Translates distinct sentences. The second argument is the length in tokens of the sequences that may not occur twice
 # in a translation, or 0.
-Search = Callable[[Sequence[str], int], dict[str, Translation]]
+SearchSentences = Callable[[Sequence[str], int], dict[str, Translation]]
 Found = dict[str, Translation]  # of each sentence
-# Aligns pairs of a source and a translation, both with symbols; None for a pair that cannot be aligned.
-Align = Callable[[Sequence[tuple[str, str]]], Sequence[Alignment | None]]
 
 _NOTHING = re.compile(r"(?!)")
 
@@ -46,8 +44,8 @@ class Rules:
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
         knows: returns whether the model can read and write a word; others are copied.
-        align: aligns sentences that have formatting with their translations; without it, as None, marks of formatting
-            are placeholders.
+        aligner: aligns sentences that have formatting with their translations; without one, marks of formatting are
+            placeholders.
         look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
@@ -59,7 +57,7 @@ class Rules:
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
-    align: Align | None = None
+    aligner: Aligner | None = None
     look: Callable[[], None] | None = None
 
 
@@ -83,7 +81,7 @@ class Sentence:
     n_terms: int = 0
 
 
-def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Translation]:
+def translate(texts: Sequence[str], search: SearchSentences, rules: Rules) -> list[Translation]:
     """Return the translation of each text; each distinct sentence is translated once."""
     segmented = [segment(text, rules) for text in texts]
     wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
@@ -91,9 +89,9 @@ def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Transl
     return [_joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in s]) for s in segmented]
 
 
-def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
-    if rules.align is None or not (rules.segments or rules.checks):
+    if rules.aligner is None or not (rules.segments or rules.checks):
         return _translate_plain(texts, search, rules)
     formatted = {text: one for text in texts if (one := formatting.take_out(text, rules.markup)).elements}
     plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
@@ -103,31 +101,21 @@ def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> F
         for text, one in formatted.items()
         if found[one.text].text != one.text
     }
-    placed = _placed(pairs, rules.align)
-    unplaced = pairs.keys() - placed
-    left = _translate_plain([text for text in texts if text in unplaced], search, rules) if unplaced else {}
+    placed = dict(zip(pairs, formatting.put_back(list(pairs.values()), rules.aligner, rules.n_symbols), strict=True))
+    unplaced = [text for text in texts if text in placed and placed[text] is None]
+    left = _translate_plain(unplaced, search, rules) if unplaced else {}
 
     def translation(text: str) -> Translation:
         if text in left or text not in formatted:
             return left[text] if text in left else found[text]
-        return replace(found[formatted[text].text], text=placed.get(text, text))  # a copy is the source, tags included
+        return replace(
+            found[formatted[text].text], text=placed.get(text) or text
+        )  # a copy is the source, tags included
 
     return {text: translation(text) for text in texts}
 
 
-def _placed(pairs: Mapping[str, formatting.Pair], align: Align) -> dict[str, str]:
-    """Return the translation of each sentence with its formatting, without those that cannot be aligned."""
-    asked = [text for text, pair in pairs.items() if pair.needs_alignment]
-    aligned = align([(pairs[text].source, pairs[text].target) for text in asked]) if asked else ()
-    alignments = dict(zip(asked, aligned, strict=True))
-    return {
-        text: formatting.put_back(pair, alignments.get(text))
-        for text, pair in pairs.items()
-        if text not in alignments or alignments[text] is not None
-    }
-
-
-def _translate_plain(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def _translate_plain(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
@@ -142,7 +130,7 @@ def _translate_plain(texts: Sequence[str], search: Search, rules: Rules) -> Foun
     return found if rules.glossary is None else check_terms(found, search, rules, rules.glossary)
 
 
-def _attempt(protected: Mapping[str, Sentence], search: Search, rules: Rules) -> Found:
+def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
     wanted = _distinct(one.text for one in fitting.values() if not one.kept)
@@ -155,13 +143,13 @@ def _attempt(protected: Mapping[str, Sentence], search: Search, rules: Rules) ->
     return found
 
 
-def _between_placeholders(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def _between_placeholders(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Translate the text between placeholders, which stay in their places."""
     divided = {text: sentences.between(text, rules.markup) for text in texts}
     return _piece_by_piece(divided, search, replace(rules, markup=_NOTHING))
 
 
-def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: Search, rules: Rules) -> Found:
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each text from those of its pieces."""
     wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
     answers = translate_sentences(wanted, search, rules)
@@ -206,7 +194,7 @@ def segment(text: str, rules: Rules) -> list[Piece]:
     def split(text: str) -> list[Piece]:
         return sentences.split(text, rules.source, rules.markup)
 
-    return split(text) if rules.align is None else formatting.divided(text, rules.markup, split)
+    return split(text) if rules.aligner is None else formatting.divided(text, rules.markup, split)
 
 
 # Protect
@@ -223,7 +211,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
     found = (
         [term for term in rules.glossary.find(inner.text) if term.target in terms] if rules.glossary and terms else []
     )
-    inner = placeholders.hold_as(inner, [(term.start, term.stop, term.target) for term in found])
+    inner = placeholders.mask_as(inner, [(term.start, term.stop, term.target) for term in found])
     kept = _reason_to_keep(inner.text, rules.source) if rules.checks else ""
     return Sentence(inner.text, inner.originals, before, after, kept, len(found))
 
@@ -242,7 +230,7 @@ def _reason_to_keep(text: str, source: str) -> str:
 # Check
 
 
-def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Found:
+def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rules) -> Found:
     """Return the translations with flags, some of them of another search."""
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
@@ -254,7 +242,7 @@ def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Fou
     return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
 
-def check_repetition(found: Found, search: Search) -> Found:
+def check_repetition(found: Found, search: SearchSentences) -> Found:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
     bad = [text for text, translation in found.items() if _is_endless(translation, text)]
     again = search(bad, checks.NO_REPEAT) if bad else {}
@@ -262,7 +250,7 @@ def check_repetition(found: Found, search: Search) -> Found:
     return found | {text: translation.flagged("repetition") for text, translation in best.items()}
 
 
-def check_empty(found: Found, search: Search) -> Found:
+def check_empty(found: Found, search: SearchSentences) -> Found:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
     others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
     again = search(_distinct(others.values()), 0) if others else {}
@@ -275,10 +263,10 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_missing(found: Found, search: Search, rules: Rules) -> Found:
+def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
-    held = {text: placeholders.hold(text, spans) for text, spans in missing.items()}
+    held = {text: placeholders.mask(text, spans) for text, spans in missing.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
     again = search(_distinct(one.text for one in usable.values()), 0) if usable else {}
     best = found | {text: found[text].flagged("missing") for text in missing}
@@ -306,7 +294,7 @@ def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translat
     return found[best] if best == text else found[best].flagged("capitals")
 
 
-def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) -> Found:
+def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: Glossary) -> Found:
     """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
 
     Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
@@ -380,7 +368,7 @@ def restore(translation: Translation, sentence: Sentence) -> Translation | None:
         )
         return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
     protected = Protected(sentence.text, sentence.originals)
-    text = placeholders.restore(placeholders.closed_up(translation.text, protected), sentence.originals)
+    text = placeholders.restore(placeholders.without_space_in_marks(translation.text, protected), sentence.originals)
     if text is None or placeholders.is_emptied(translation.text, protected):
         return None
     return replace(translation, text=sentence.before + text + sentence.after)

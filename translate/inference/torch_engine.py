@@ -8,11 +8,15 @@ from dataclasses import replace
 from functools import partial
 from threading import Lock
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Attention, Batch, Found, Search, Sources, divided, side_by_side
+from transformer.search.hypothesis import Request, SearchConfig
+from translate.errors import UserError
+from translate.inference.engine import Attention, Hypotheses, TokenIds, answers, batches, divided, side_by_side
 from translate.models.folder import ModelFolder, not_finite
+
+if TYPE_CHECKING:
+    from transformer.search.alternatives import Alternatives
 
 TorchPrecision = Literal["fp32", "bf16"]
 
@@ -29,16 +33,21 @@ class TorchEngine:
     Args:
         model_folder: the open model folder.
         precision: "fp32", or "bf16" for a copy of the model in bf16; softmax and scores stay in float32.
+        others: more folders with the same vocabulary and languages, for an ensemble; decoding is that of the first.
+            UserError if vocabularies or languages differ.
+
+    Attributes:
+        models: the networks.
     """
 
-    def __init__(self, model_folder: ModelFolder, precision: TorchPrecision = "fp32") -> None:
-        if precision == "bf16" and not model_folder.model.is_packed:
-            model = deepcopy(model_folder.model).bfloat16()
-            model.pack()
-            model_folder = replace(model_folder, model=model)
-        self.model_folder = model_folder
+    def __init__(
+        self, model_folder: ModelFolder, precision: TorchPrecision = "fp32", others: Sequence[ModelFolder] = ()
+    ) -> None:
+        _require_alike(model_folder, others)
+        model_folder, *others = (_in_precision(folder, precision) for folder in (model_folder, *others))
+        self.model_folder, self.models = model_folder, [folder.model for folder in (model_folder, *others)]
         self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
-        self.max_positions = model_folder.model.config.max_positions
+        self.max_positions = min(filter(None, (model.config.max_positions for model in self.models)), default=None)
         self.mixes_lengths = True
         self.precision: TorchPrecision = precision
         self._on_cpu = model_folder.model.device.type == "cpu"
@@ -49,28 +58,61 @@ class TorchEngine:
         """True: no layer need be chosen."""
         return True
 
-    @property
-    def n_workers(self) -> int:
-        """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
+    def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request; see `Engine.search`.
+
+        On a CPU one batch per thread: a decoding step is too small to be divided among threads.
+        """
         import torch
 
-        return min(_MAX_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
-
-    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return `search(batch)` for each batch."""
-        import torch
-
+        search = partial(self.search_batch, config=config)
         if not self._on_cpu:
-            return [search(batch) for batch in batches]
+            own = batches(requests, config, 1)
+            return answers(requests, own, map(search, own))
         with _restored_threads() as n_threads:
-            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(batches)))
-            n_tokens = sum(len(ids) for batch in batches for ids in batch)
+            own = batches(requests, config, max(1, min(_MAX_WORKERS, n_threads)))
+            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(own)))
+            n_tokens = sum(len(request.ids) for batch in own for request in batch)
             is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
             n_each = self._faster(n_threads) if is_small else n_threads // n_workers
             if n_workers > 1:
-                return side_by_side(search, batches, len, n_workers, partial(torch.set_num_threads, n_each))
+                set_threads = partial(torch.set_num_threads, n_each)
+                found = side_by_side(search, own, lambda request: len(request.ids), n_workers, set_threads)
+                return answers(requests, own, found)
             torch.set_num_threads(n_each)
-            return [search(batch) for batch in batches]
+            return answers(requests, own, map(search, own))
+
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request of one batch; see `Engine.search_batch`."""
+        from transformer.search.model_step import search
+
+        if not config.coverage:
+            return search(self.models, requests, config)
+        from transformer.search.coverage import with_coverage
+
+        # All finished hypotheses are ranked: an earlier stop would miss some that cover more.
+        found = search(self.models, requests, replace(config, n_best=config.beam_size))
+        ranked = with_coverage(self.models, [request.ids for request in requests], found, config.coverage)
+        return [hypotheses[: config.n_best] for hypotheses in ranked]
+
+    def alternatives(
+        self, requests: Sequence[Request], outputs: TokenIds, n: int, config: SearchConfig
+    ) -> "list[list[Alternatives]]":
+        """Return the n most probable other tokens at each position of each output of one batch, eos included.
+
+        Args:
+            outputs: token ids without eos.
+        """
+        import torch
+
+        from transformer.search.alternatives import token_alternatives
+        from transformer.search.model_step import request_step
+
+        model = self.models[0]
+        with torch.inference_mode():
+            step = request_step(self.models, requests, config.no_repeat)
+            ends = replace(config, bos=model.config.bos, eos=model.config.eos)
+            return token_alternatives(step, outputs, n, ends, device=model.device)
 
     def _faster(self, n_threads: int) -> int:
         """Return `n_threads` or 1, whichever is faster now; it is measured on products with the output matrix.
@@ -99,13 +141,7 @@ class TorchEngine:
                 model.logits(model.output_weight[:1])
         return perf_counter() - begin
 
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
-        from transformer.search.model_step import translate_ids
-
-        return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
-
-    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
         """Return the attention of all layers, weighted by their sharpness; see `Engine.align`."""
         from transformer.search.alignment import cross_attention
 
@@ -118,12 +154,36 @@ class TorchEngine:
                 found[i] = weights_TS.tolist()
         return found
 
-    def score(self, sources: Sources, targets: Sources) -> list[float]:
+    def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
         return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
 
 
-def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
+def _in_precision(model_folder: ModelFolder, precision: TorchPrecision) -> ModelFolder:
+    if precision == "fp32" or model_folder.model.is_packed:
+        return model_folder
+    model = deepcopy(model_folder.model).bfloat16()
+    model.pack()
+    return replace(model_folder, model=model)
+
+
+def _require_alike(first: ModelFolder, others: Sequence[ModelFolder]) -> None:
+    """Raise UserError unless the members of an ensemble have one vocabulary and the same languages."""
+    for member in others:
+        if member.tokenizer.serialized != first.tokenizer.serialized:
+            raise UserError(
+                f"{member.folder}: has another vocabulary than {first.folder}; an ensemble needs models that share a "
+                "tokenizer"
+            )
+        one, other = ((spec.source, spec.target) for spec in (first.spec, member.spec))
+        if one != other:
+            raise UserError(
+                f"{member.folder}: translates from {other[0]} to {other[1]}, and {first.folder} from {one[0]} to "
+                f"{one[1]}; an ensemble needs models for the same languages"
+            )
+
+
+def token_log_probs(model_folder: ModelFolder, sources: TokenIds, references: TokenIds) -> list[list[float]]:
     """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
 
     The ids are without eos. UserError if a probability is not finite.
@@ -140,7 +200,7 @@ def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sou
     return log_probs
 
 
-def _divided_pairs(sources: Sources, targets: Sources) -> list[list[int]]:
+def _divided_pairs(sources: TokenIds, targets: TokenIds) -> list[list[int]]:
     """Return batches of the indices of pairs of similar lengths, without those of which both sides are empty."""
     lengths = [max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
     filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)

@@ -6,50 +6,34 @@ takes each line as one sentence and leaves it to the model alone: output line n 
 the same white space around it, and contains no "\\n".
 """
 
-import dataclasses
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 from math import isnan
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from transformer.search.hypothesis import LengthRule
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.engine import Engine, Scorer
+from translate.inference.engine import Engine
 from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
-from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
-from translate.text import formats, markup
+from translate.text import formats
+from translate.text.formats import WINDOW, Paragraph, one_line, windows
 from translate.text.placeholders import Glossary
-from translate.text.sentences import Piece, pieces
-from translate.text.translation import (
-    DEFAULT_OPTIONS,
-    EngineName,
-    Format,
-    Precision,
-    Translation,
-    TranslationOptions,
-    join,
-)
+from translate.text.sentences import Piece
+from translate.text.translation import Document, Opening, Search, Translation, join, require_beam
 
 if TYPE_CHECKING:
-    import torch
+    from translate.inference.torch_engine import TorchEngine
 
-WINDOW = 1024  # texts read ahead: enough to find sentences of equal lengths
-FIRST_WINDOW = 16  # of an iterator, whose first result should come soon; each window is four times as large as the last
-
-_WINDOW_CHARACTERS = 2**18  # of a window, unless one text alone is longer
-# With the indentation of the next line. White space is tried from its beginning only, as it may be long.
-_BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
-_CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
+FIRST_TEXTS = 16  # of an iterator that are translated together
 
 TranslatedPiece = tuple[Piece, Translation | None]  # None for a piece that is copied
 
@@ -59,97 +43,80 @@ class Translator:
 
     Args:
         model: an open model folder, or another engine; `Translator.load` opens one.
-        options: how to translate; those that belong to opening a model are not read.
+        search: how to search; its `rerank` is not read, as it belongs to opening models.
+        document: what the texts are.
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
         check: called before the work on each sentence; may raise an exception to give up.
 
-    UserError for a glossary with a model that has no placeholder symbols.
+    UserError for a glossary with a model that has no placeholder symbols, and for values that the model cannot follow.
 
     Attributes:
+        document: what the texts are, with a format.
+        glossary: the terms of the document; None has none.
+        sentences: the search for sentences.
         limit: tokens of the longest sentence that is translated as a whole.
     """
 
     def __init__(
         self,
         model: ModelFolder | Engine,
-        options: TranslationOptions = DEFAULT_OPTIONS,
+        search: Search | None = None,
+        document: Document | None = None,
         *,
-        reranker: ModelFolder | Scorer | None = None,
+        reranker: ModelFolder | Engine | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
-        self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
-        self.options, self._check = options, check
-        if options.terms is not None and not self.engine.tokenizer.n_placeholders:
+        self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
+        search, document, self._check = search or Search(), document or Document(), check
+        self.document = document if document.format else replace(document, format="text")
+        self.glossary = open_glossary(document.terms)
+        if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
                 "leave the glossary out or choose another model"
             )
-        self.decoding = options.decoding(self.engine.spec.decoding)
-        self.reranker: Scorer | None = TorchEngine(reranker) if isinstance(reranker, ModelFolder) else reranker
-        self.sentences = SentenceSearch(self.engine, self.decoding, self.reranker)
+        self.reranker: Engine | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
+        config = search.config(self.engine.spec.decoding)
+        constraints = None
+        if search.constrain is not None:
+            from translate.inference.constraints import Constraints
+
+            constraints = Constraints.read(search.constrain, self.engine)
+        self.sentences = SentenceSearch(self.engine, config, self.reranker, constraints)
         self.limit = self.sentences.limit
 
     @classmethod
     def load(
         cls,
         path: Path | str,
+        search: Search | None = None,
+        document: Document | None = None,
+        opening: Opening | None = None,
         *,
-        beam_size: int | None = None,
-        alpha: float | None = None,
-        length_penalty: LengthRule | None = None,
-        rerank: Path | str | None = None,
-        checks: bool = True,
-        terms: Path | str | Mapping[str, str] | None = None,
-        format: Format = "text",
-        column: int = 1,
-        engine: EngineName = "auto",
-        precision: Precision | None = None,
-        device: "torch.device | str | None" = None,
-        threads: int | None = None,
         say: Say | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
 
         Args:
             path: the name or the folder.
-            beam_size, alpha, length_penalty, rerank, checks, format, column, engine, precision, device, threads: see
-                `TranslationOptions`.
-            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.placeholders`.
+            search, document, opening: how to search, what the texts are, and where to compute.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
-        options = TranslationOptions(
-            beam_size=beam_size,
-            alpha=alpha,
-            length_penalty=length_penalty,
-            rerank=None if rerank is None else str(rerank),
-            checks=checks,
-            terms=open_glossary(terms),
-            format=format,
-            column=column,
-            engine=engine,
-            precision=precision,
-            device=None if device is None else str(device),
-            threads=threads,
-        )
-        return cls.open(path, options, say)
-
-    @classmethod
-    def open(cls, path: Path | str, options: TranslationOptions, say: Say | None = None) -> "Translator":
-        """Open a model as `load` does, with options as one value."""
         say = say or (lambda message: print(message, file=sys.stderr))
-        engine = open_engine(locate(Path(path), say, exported=True), options)
+        opening, search = opening or Opening(), search or Search()
+        engine = open_engine(locate(Path(path), say, exported=True), opening)
         if not engine.can_align:
             say(
                 f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
                 "and may change their words; export it again"
             )
-        reranker = open_scorer(locate(Path(options.rerank), say), options) if options.rerank else None
-        return cls(engine, options, reranker=reranker)
+        reranker = open_scorer(locate(Path(search.rerank), say), opening) if search.rerank else None
+        return cls(engine, search, document, reranker=reranker)
 
     @overload
     def __call__(self, text: str) -> str: ...
@@ -189,55 +156,46 @@ class Translator:
         translations of its parts in its second, and so on. OptionError unless n is at least 1 and at most the beam
         size, UserError for text that is not Unicode.
         """
-        if n < 1:
-            raise OptionError("n_best", n, "must be at least 1")
-        if n > (size := self.decoding.beam_size):  # a wider beam may have another best translation
-            raise OptionError("n_best", n, f"a beam of {size} has fewer translations; choose a beam of at least {n}")
+        require_beam(n, self.sentences.config)
         return self._n_best(lines, n)
 
     def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
-        for window in _windows(lines, _one_line):
-            found = self.sentences.translate(window, n_best=n)
-            for line in window:
-                yield [self.sentences.scored(translation) for translation in found[line]]
+        for window in _windows(lines, one_line):
+            for translations in self.sentences.translate(window, n_best=n):
+                yield [self.sentences.scored(translation) for translation in translations]
 
     def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
         """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
 
         At most WINDOW texts are read ahead. UserError for text that is not Unicode.
         """
-        for window in _windows(texts, _one_line):
+        for window in _windows(texts, one_line):
             yield from map(self._finished, pipeline.translate(window, self._search, self._rules))
 
     @property
     def _rules(self) -> Rules:
-        spec, options = self.engine.spec, self.options
+        spec, document = self.engine.spec, self.document
         return Rules(
             source=spec.source,
             target=spec.target,
             n_symbols=self.engine.tokenizer.n_placeholders,
-            segments=options.format != "lines",
-            checks=options.checks,
-            markup=formats.markup(options.format),
-            glossary=options.terms,
+            segments=document.format != "lines",
+            checks=document.checks,
+            markup=formats.markup(document.layout),
+            glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
-            align=self.sentences.align if self.engine.can_align else None,
+            aligner=self.sentences if self.engine.can_align else None,
             look=self._check,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
         """Return the best translation of each sentence."""
-        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=self._divides)
-        return {line: translations[0] for line, translations in found.items()}
-
-    @property
-    def _divides(self) -> bool:
-        """Whether a long sentence is divided; it is not if the model is left alone."""
-        return self.options.checks or self.options.format != "lines"
+        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=not self.document.is_bare)
+        return {line: translations[0] for line, translations in zip(lines, found, strict=True)}
 
     def _finished(self, translation: Translation) -> Translation:
         """Return a translation with its score and, with checks, the flag of a low probability."""
-        if self.options.checks:
+        if self.document.checks:
             spec = self.engine.spec
             translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
         return self.sentences.scored(translation)
@@ -252,11 +210,13 @@ class Translator:
             raise OptionError("n", n, "must be at least 0")
         found: dict[tuple[str, int], list[Translation]] = {}
 
-        def ranked(rank: int) -> pipeline.Search:
+        def ranked(rank: int) -> pipeline.SearchSentences:
             def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
                 new = [line for line in lines if (line, no_repeat) not in found]
-                results = self.sentences.translate(new, n_best=n + 1, no_repeat=no_repeat, divides=self._divides)
-                found.update({(line, no_repeat): translations for line, translations in results.items()})
+                results = self.sentences.translate(
+                    new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
+                )
+                found.update(zip(((line, no_repeat) for line in new), results, strict=True))
                 several = {line: found[line, no_repeat] for line in lines}
                 return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
 
@@ -266,7 +226,7 @@ class Translator:
         texts = dict.fromkeys(
             translation.text
             for rank in range(n + 1)
-            for translation in pipeline.translate([_one_line(text)], ranked(rank), self._rules)
+            for translation in pipeline.translate([one_line(text)], ranked(rank), self._rules)
         )
         return [other for other in texts if other != best.text][:n]
 
@@ -276,7 +236,7 @@ class Translator:
         Args:
             check: called for each piece; may raise an exception to give up.
         """
-        read = formats.reader(self.options.format, column=self.options.column)
+        read = formats.reader(self.document.layout, column=self.document.column)
         documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
         wanted = [piece for document in documents for piece in document if piece.translate]
         found = self.pieces(wanted, check)
@@ -290,31 +250,34 @@ class Translator:
         Args:
             check: as for `documents`.
         """
-        indent, pattern = formats.indent(self.options.format), formats.markup(self.options.format)
-        texts = [_held_breaks(formats.content(piece), pattern) for piece in wanted]
-        plain = [_one_line(re.sub(rf"\n{indent.pattern}", "\n", text)) if "\n" in text else text for text in texts]
-        for piece, source, line, translation in zip(wanted, texts, plain, self.passages(plain), strict=True):
+        paragraphs = [Paragraph(piece, self.document.layout) for piece in wanted]
+        found = self.passages([paragraph.plain for paragraph in paragraphs])
+        for paragraph, translation in zip(paragraphs, found, strict=True):
             check()
-            if "\n" not in piece.text:
-                text = formats.written(translation.text, piece)
-                yield translation if text == translation.text else dataclasses.replace(translation, text=text)
-                continue
-            is_copied = translation.text == line
-            lines = source if is_copied else markup.wrapped(translation.text, source, indent, pattern)
-            if lines is None:  # too few words for this many lines
-                parts = pieces(source, [match.span() for match in re.finditer(r"[^\n]+", source)])
-                found = self.passages([part.text for part in parts if part.translate])
-                alone = [next(found) if part.translate else Translation(part.text) for part in parts]
-                # A line that is not blank must not become blank, which would begin a new paragraph.
-                lines = "".join(one.text.strip() or part.text for part, one in zip(parts, alone, strict=True))
-                translation = self.sentences.scored(join(alone))
-            yield dataclasses.replace(translation, text=lines if _CUT in piece.text else lines.replace(_CUT, "\n"))
+            text = paragraph.laid_out(translation.text)
+            if text is None:
+                yield self._line_by_line(paragraph)
+            else:
+                yield translation if text == translation.text else replace(translation, text=text)
+
+    def _line_by_line(self, paragraph: Paragraph) -> Translation:
+        parts = paragraph.lines()
+        found = self.passages([part.text for part in parts if part.translate])
+        alone = [next(found) if part.translate else Translation(part.text) for part in parts]
+        text = paragraph.joined(parts, [one.text for one in alone])
+        return replace(self.sentences.scored(join(alone)), text=text)
 
 
-def open_glossary(terms: Path | str | Mapping[str, str] | None) -> Glossary | None:
+def _torch(model_folder: ModelFolder) -> "TorchEngine":
+    from translate.inference.torch_engine import TorchEngine
+
+    return TorchEngine(model_folder)
+
+
+def open_glossary(terms: Path | str | Mapping[str, str] | Glossary | None) -> Glossary | None:
     """Return the glossary of a file or a mapping; UserError, one sentence with the line, if it is wrong."""
-    if terms is None:
-        return None
+    if terms is None or isinstance(terms, Glossary):
+        return terms
     if isinstance(terms, Mapping):
         return Glossary.of(terms)
     return Glossary.read(read_lines(Path(terms)), str(terms))
@@ -325,60 +288,38 @@ def joined(document: Iterable[TranslatedPiece]) -> str:
     return "".join(piece.text if translation is None else translation.text for piece, translation in document)
 
 
-def _held_breaks(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text with _CUT for each line break within markup, which is copied and needs no other place.
-
-    A text that has _CUT of its own stays as it is.
-    """
-    if "\n" not in text or _CUT in text:
-        return text
-    return re.sub(
-        f"{pattern.pattern}|{_CUT}",
-        lambda match: "\n" if match[0] == _CUT else match[0],
-        text.replace("\n", _CUT),
-        flags=pattern.flags,
-    )
-
-
-def _one_line(text: str) -> str:
-    """Return a text without its line breaks."""
-    return _BREAK.sub(" ", text.removesuffix("\n"))
-
-
 def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list[str]]:
-    """Divide texts into windows of at most WINDOW texts and about _WINDOW_CHARACTERS characters.
+    """Divide texts into windows; those of an iterator, whose first result should come soon, are small at first.
 
-    The first windows of an iterator are smaller. A wrong text raises its error after the window of those before it:
-    UserError for text that is not Unicode, TypeError for a value that is not text.
+    A wrong text raises its error after the window of those before it: UserError for text that is not Unicode, TypeError
+    for a value that is not text.
     """
     if isinstance(texts, str):
         raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
-    size = WINDOW if isinstance(texts, Sequence) else min(FIRST_WINDOW, WINDOW)
-    window, n_characters = list[str](), 0
-    try:
-        for n, text in enumerate(texts, start=1):
-            _require_text(text, n)
-            window.append(clean(text))
-            n_characters += len(text)
-            if len(window) >= size or n_characters >= _WINDOW_CHARACTERS:
-                yield window
-                window, n_characters, size = [], 0, min(WINDOW, 4 * size)
-    except Exception:
-        if window:
-            yield window
-        raise
-    if window:
-        yield window
+    mistakes: list[Exception] = []
+
+    def pieces() -> Iterator[Piece]:
+        try:
+            for n, text in enumerate(texts, start=1):
+                yield Piece(clean(_required(text, n)), translate=True)
+        except Exception as error:
+            mistakes.append(error)
+
+    for window in windows(pieces(), first=WINDOW if isinstance(texts, Sequence) else FIRST_TEXTS):
+        yield [piece.text for piece in window]
+    for mistake in mistakes:
+        raise mistake
 
 
-def _require_text(text: object, n: int) -> None:
-    """Raise an error if text number n is none."""
+def _required(text: object, n: int) -> str:
+    """Return text number n; raise an error if it is none."""
     if not isinstance(text, str):
         raise TypeError(f"text {n} is {text!r}, which is no text; leave it out, or pass an empty text")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UserError(f"line {n}: not UTF-8 text (at character {error.start + 1}); save it as UTF-8") from error
+    return text
 
 
 class ColumnTranslator:
@@ -391,7 +332,7 @@ class ColumnTranslator:
         model: name of an installed model, a model folder or a run.
         column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA,
             null) become None.
-        beam_size, device, precision: as for `Translator.load`.
+        search, opening: as for `Translator.load`.
     """
 
     def __init__(
@@ -400,11 +341,10 @@ class ColumnTranslator:
         column: str,
         into: str,
         *,
-        beam_size: int | None = None,
-        device: str | None = None,
-        precision: Precision | None = None,
+        search: Search | None = None,
+        opening: Opening | None = None,
     ) -> None:
-        self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
+        self.translator = Translator.load(model, search, opening=opening)
         self.column, self.into = column, into
 
     def __call__(self, batch: Any) -> Any:

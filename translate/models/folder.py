@@ -14,16 +14,18 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transformer.config import load_config, tensor_header
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
-from translate.text.translation import Bounds, DecodingConfig, check
+from translate.options import bounded, validate
+from translate.text.translation import decoding
 
 if TYPE_CHECKING:
     import torch
@@ -55,22 +57,26 @@ class TranslationSpec:
 
     source: str
     target: str
-    decoding: DecodingConfig = DecodingConfig()
+    decoding: SearchConfig = SearchConfig()
     tokenizer_sha256: str = ""
-    max_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
-    best_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
+    max_source_tokens: Annotated[int | None, bounded(min=1)] = None
+    best_source_tokens: Annotated[int | None, bounded(min=1)] = None
     low_confidence: float | None = None
     low_rerank_score: float | None = None
-    reverse_weight: Annotated[float, Bounds(ge=0)] | None = None
-    alignment_layer: Annotated[int, Bounds(ge=0)] | None = None
+    reverse_weight: Annotated[float | None, bounded(min=0)] = None
+    alignment_layer: Annotated[int | None, bounded(min=0)] = None
 
     def __post_init__(self) -> None:
-        check(self)
+        validate(self)
 
     def save(self, folder: Path) -> None:
         """Write translation.json into a folder."""
-        known = {name: value for name, value in asdict(self).items() if value is not None}
+        known = {name: value for name, value in self.record().items() if value is not None}
         write_json(folder / _SPEC, {"format": FORMAT} | known)
+
+    def record(self) -> dict[str, object]:
+        """Return all values as plain data."""
+        return vars(self) | {"decoding": self.decoding.decoding()}
 
     def with_alignment_layer(self, model: "Transformer") -> "TranslationSpec":
         """Return the spec with the alignment layer, which is measured if there is none; the model is in eval mode."""
@@ -91,7 +97,7 @@ class TranslationSpec:
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
-            return cls(**values | {"decoding": DecodingConfig(**values.get("decoding", {}))})
+            return cls(**values | {"decoding": decoding(values.get("decoding", {}))})
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,7 @@
 """Beam search (6.1) as a tree of candidates, and the probabilities of the next token at several temperatures."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -11,7 +11,7 @@ from transformer.search.beam import Step, beam_search
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from translate.errors import UserError
-from translate.inference.research import forced_ids
+from translate.inference.constraints import forced_ids
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder, not_finite
@@ -45,13 +45,7 @@ def encoded(model_folder: ModelFolder, sentence: str) -> list[int]:
 def search_config(model_folder: ModelFolder, beam_size: int | None = None) -> SearchConfig:
     """Return the model's own settings of the search, or those with another beam size."""
     decoding, config = model_folder.spec.decoding, model_folder.model.config
-    return SearchConfig(
-        bos=config.bos,
-        eos=config.eos,
-        beam_size=beam_size or decoding.beam_size,
-        alpha=decoding.alpha,
-        length_rule=decoding.length_penalty,
-    )
+    return replace(decoding, bos=config.bos, eos=config.eos, beam_size=beam_size or decoding.beam_size)
 
 
 def max_length(model_folder: ModelFolder, ids: list[int]) -> int:

@@ -71,7 +71,7 @@ class State:
         rates = Rates(folder / "rates.sqlite", report=_not_shared)
         return cls(
             options,
-            Service(pool, scheduler, options.beam),
+            Service(pool, scheduler, options.search),
             Requests(scheduler, options.queue, options.timeout),
             Access(options, KeyStore(options.keys) if options.keys else None, rates),
             FileStore(folder / "files"),
@@ -422,7 +422,7 @@ def _text(name: str, content: bytes, max_bytes: int) -> str:
 
 def _threads(options: Serve) -> tuple[int, int]:
     """Return the number of searches at a time and the number of CPU threads of each."""
-    n_available = options.threads or max(1, n_cores() // options.workers)
+    n_available = options.opening.threads or max(1, n_cores() // options.workers)
     n_workers = min(_MAX_WORKERS, n_available)
     return n_workers, n_available // n_workers
 

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Attention, Batch, Engine, Found, Search, Sources, side_by_side
+from transformer.search.hypothesis import Request, SearchConfig
+from translate.inference.engine import Attention, Engine, Hypotheses, TokenIds, answers, in_order
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05
@@ -162,13 +162,16 @@ class Scheduler:
         """Number of sentences that wait."""
         return len(self._queue)
 
-    def search(
-        self, ticket: Ticket, engine: Engine, sources: Sources, max_lengths: Sequence[int], config: SearchConfig
-    ) -> Found:
-        """Wait for `engine.search` and return its result; CancelledError, or any exception of the engine."""
-        widths = [len(ids) + 1 for ids in sources]
-        arguments = zip(sources, max_lengths, strict=True)
-        return self.compute(ticket, engine.search, arguments, widths, config, mixes_lengths=engine.mixes_lengths)
+    def search(self, ticket: Ticket, engine: Engine, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Wait for `engine.search_batch` and return its result; CancelledError, or any exception of the engine."""
+        return self.compute(
+            ticket,
+            engine.search_batch,
+            ((request,) for request in requests),
+            [len(request.ids) + 1 for request in requests],
+            config,
+            mixes_lengths=engine.mixes_lengths,
+        )
 
     def compute(
         self,
@@ -323,23 +326,23 @@ class SharedEngine:
         self.precision, self.can_align = engine.precision, engine.can_align
         self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
 
-    @property
-    def n_workers(self) -> int:
-        """Number of batches that the scheduler searches at a time."""
-        return self._scheduler.n_workers
+    def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request; they are searched in batches with those of other clients."""
+        ordered = in_order(requests)
+        return answers(requests, [ordered], [self._scheduler.search(self._ticket, self._engine, ordered, config)])
 
-    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return `search(batch)` for each batch; as many wait in the scheduler as it can search at a time."""
-        if len(batches) <= 1 or self.n_workers == 1:
-            return [search(batch) for batch in batches]
-        return side_by_side(search, batches, len, self.n_workers)
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the result of `search`."""
+        return self.search(requests, config)
 
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first; they are searched with those of other requests."""
-        return self._scheduler.search(self._ticket, self._engine, sources, max_lengths, config)
-
-    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
         """Return the attention of each pair; they are computed with those of other requests."""
         widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
         pairs = list(zip(sources, targets, strict=True))
         return self._scheduler.compute(self._ticket, self._engine.align, pairs, widths)
+
+    def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
+        """Return the log-probability of each target; they are computed with those of other requests."""
+        widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
+        pairs = list(zip(sources, targets, strict=True))
+        return self._scheduler.compute(self._ticket, self._engine.score, pairs, widths)

@@ -5,8 +5,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_args
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -20,8 +20,9 @@ from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableE
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.serving.threads import Threads
 from translate.text import formats, languages
+from translate.text.formats import FORMATS, Format
 from translate.text.placeholders import Glossary
-from translate.text.translation import Format, Translation, TranslationOptions
+from translate.text.translation import Document, Search, Translation
 
 T = TypeVar("T")
 
@@ -59,16 +60,17 @@ class Service:
     Args:
         pool: the models.
         scheduler: searches for the sentences of all requests.
-        beam_size: hypotheses kept per step; None takes each model's default.
+        search: how to search; None takes each model's defaults.
 
     Attributes:
         codes: the codes of all languages, in alphabetical order.
     """
 
-    def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
+    def __init__(self, pool: ModelPool, scheduler: Scheduler, search: Search | None = None) -> None:
         self.pool, self.scheduler = pool, scheduler
         self.codes = sorted({code for pair in pool.pairs for code in pair})
-        self._options = {name: TranslationOptions(beam_size=beam_size, format=name) for name in get_args(Format)}
+        self._search = search or Search()
+        self._documents = {layout: Document(format=layout) for layout in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
@@ -119,7 +121,7 @@ class Service:
         texts: Sequence[str],
         source: str,
         target: str,
-        layout: str,
+        layout: Format,
         n_alternatives: int = 0,
         glossary: Glossary | None = None,
     ) -> Translated:
@@ -151,12 +153,11 @@ class Service:
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
-                options = self._options[layout]
-                if glossary is not None:
-                    if not engine.tokenizer.n_placeholders:
-                        raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
-                    options = replace(options, terms=glossary)
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options, check=ticket.check)
+                if glossary is not None and not engine.tokenizer.n_placeholders:
+                    raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
+                document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
+                shared = SharedEngine(engine, self.scheduler, ticket)
+                translator = Translator(shared, self._search, document, check=ticket.check)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.options import COMPUTING, MODEL, MODEL_HELP, Beam, Threads, flag, option
+from translate.options import COMPUTING, MODEL, MODEL_HELP, flag, nested, option
+from translate.text.translation import Opening, Search
 
 ADDRESS, ACCESS, LIMITS = "Address", "Access", "Limits"
 
@@ -54,8 +55,8 @@ class Serve:
     timeout: Annotated[float, option(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
     grace: Annotated[int, option(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
     workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
-    threads: Threads = None
-    beam: Beam = None
+    opening: Annotated[Opening, nested("threads")] = Opening()
+    search: Annotated[Search, nested("beam_size")] = Search()
     alignment: Annotated[
         bool,
         flag(COMPUTING, "--alignment", "Align words for /alignment and the page."),

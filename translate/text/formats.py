@@ -1,4 +1,4 @@
-"""Files as pieces to translate and pieces to copy, read a paragraph, a cue or a line at a time.
+"""Files as pieces to translate and pieces to copy, read a paragraph, a cue or a line at a time, and their layout.
 
 A paragraph of several lines is one piece; its translation has as many lines. Joined, the pieces are the file, byte for
 byte. The libraries srt and pysubs2 do not promise that, and need the whole file.
@@ -11,11 +11,19 @@ from functools import partial
 from io import StringIO
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown
+from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown, wrapped
 from translate.text.placeholders import PLACEHOLDER
-from translate.text.sentences import Piece
+from translate.text.sentences import Piece, pieces
+
+Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
+
+# Pieces translated together: enough to find sentences of equal lengths. A line is two, its text and its end.
+WINDOW, FIRST_WINDOW = 2048, 128
+WINDOW_CHARACTERS = 2**18
 
 _MARK = "\ufeff"  # of the byte order
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
@@ -142,7 +150,7 @@ def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
     yield from paragraph("".join(sentence))
 
 
-_READERS: dict[str, Callable[[Iterable[str]], Iterator[Piece]]] = {
+_READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "text": _lines,
     "lines": _lines,
     "markdown": read_markdown,
@@ -153,27 +161,20 @@ _READERS: dict[str, Callable[[Iterable[str]], Iterator[Piece]]] = {
 }
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
 
-FORMATS = tuple(_READERS)
 
-
-def guess(path: Path) -> str:
+def guess(path: Path) -> Format:
     """Return the format that the name of a file suggests, "text" if it suggests none."""
     suffix = path.suffix.lower()
     name = _SUFFIXES.get(suffix, suffix[1:])
     return name if name in FORMATS else "text"
 
 
-def markup(layout: str) -> re.Pattern[str]:
+def markup(layout: Format) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
     return MARKDOWN if layout == "markdown" else PLACEHOLDER
 
 
-def indent(layout: str) -> re.Pattern[str]:
-    """Return the pattern of what precedes the text of a line of a paragraph in a format."""
-    return QUOTE if layout == "markdown" else INDENT
-
-
-def prose(texts: Sequence[str], layout: str, column: int = 1) -> Iterator[str]:
+def prose(texts: Sequence[str], layout: Format, column: int = 1) -> Iterator[str]:
     """Yield the parts of texts that are translated, without markup; the texts themselves if there are none.
 
     Args:
@@ -186,7 +187,7 @@ def prose(texts: Sequence[str], layout: str, column: int = 1) -> Iterator[str]:
     yield from texts if first is None else (markup(layout).sub(" ", text) for text in chain([first], found))
 
 
-def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
+def reader(layout: Format, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
     """Return the function that divides lines, each with its "\\n", into pieces; joined they are the same text.
 
     Args:
@@ -204,3 +205,90 @@ def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterabl
         yield Piece(_MARK, translate=False)
         first = first.removeprefix(_MARK)
     yield from read(chain([first] if first else [], rest))
+
+
+# With the indentation of the next line. White space is tried from its beginning only, as it may be long.
+_BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
+_CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
+
+
+def one_line(text: str) -> str:
+    """Return a text without its line breaks."""
+    return _BREAK.sub(" ", text.removesuffix("\n"))
+
+
+class Paragraph:
+    """A piece, which may have several lines, and how its translation is laid out.
+
+    Attributes:
+        piece: as the format has it.
+        plain: its text on one line, which is translated.
+    """
+
+    def __init__(self, piece: Piece, layout: Format) -> None:
+        self.piece, self._markup = piece, markup(layout)
+        self._indent = QUOTE if layout == "markdown" else INDENT
+        self._source = _with_held_breaks(content(piece), self._markup)
+        text = self._source
+        self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text
+
+    def laid_out(self, translation: str) -> str | None:
+        """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
+        if "\n" not in self.piece.text:
+            return written(translation, self.piece)
+        if translation == self.plain:
+            return self._released(self._source)
+        lines = wrapped(translation, self._source, self._indent, self._markup)
+        return None if lines is None else self._released(lines)
+
+    def lines(self) -> list[Piece]:
+        """Return the lines, to translate one by one, and the text between them."""
+        return pieces(self._source, [match.span() for match in re.finditer(r"[^\n]+", self._source)])
+
+    def joined(self, parts: Sequence[Piece], translations: Sequence[str]) -> str:
+        """Return the translations of `lines` together."""
+        # A line that is not blank must not become blank, which would begin a new paragraph.
+        found = "".join(text.strip() or part.text for part, text in zip(parts, translations, strict=True))
+        return self._released(found)
+
+    def _released(self, text: str) -> str:
+        return text if _CUT in self.piece.text else text.replace(_CUT, "\n")
+
+
+def _with_held_breaks(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with _CUT for each line break within markup, which is copied and needs no other place.
+
+    A text that has _CUT of its own stays as it is.
+    """
+    if "\n" not in text or _CUT in text:
+        return text
+    return re.sub(
+        f"{pattern.pattern}|{_CUT}",
+        lambda match: "\n" if match[0] == _CUT else match[0],
+        text.replace("\n", _CUT),
+        flags=pattern.flags,
+    )
+
+
+def windows(
+    pieces: Iterable[Piece], is_ready: Callable[[], bool] = lambda: True, first: int = FIRST_WINDOW
+) -> Iterator[list[Piece]]:
+    """Divide pieces into windows of at most WINDOW pieces and about WINDOW_CHARACTERS characters.
+
+    The first windows are smaller, so that the first translations come soon; each has four times as many pieces as the
+    last.
+
+    Args:
+        is_ready: whether the next line can be read without waiting; if not, a window ends at the end of its line.
+        first: number of pieces of the first window.
+    """
+    window, n_characters, size = list[Piece](), 0, min(first, WINDOW)
+    for piece in pieces:
+        window.append(piece)
+        n_characters += len(piece.text)
+        full = len(window) >= size or n_characters >= WINDOW_CHARACTERS
+        if full or (piece.text.endswith("\n") and not is_ready()):
+            yield window
+            window, n_characters, size = [], 0, min(4 * size, WINDOW)
+    if window:
+        yield window

@@ -65,7 +65,7 @@ def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
     return _replaced(sentence, ((*span, sentence[slice(*span)]) for span in placeholder_spans(sentence, pattern)))
 
 
-def hold(text: str, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> Protected:
+def mask(text: str, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> Protected:
     """Replace spans of a protected text by symbols, numbered after those that it contains, which stay symbols.
 
     A symbol stands for the text of its span, or for the text that is given with it.
@@ -85,7 +85,7 @@ def _replaced(text: str, spans: Iterable[tuple[int, int, str]], before: Sequence
     return Protected("".join([*parts, text[end:]]), tuple(originals))
 
 
-def hold_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Protected:
+def mask_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Protected:
     """Replace spans of a protected text by symbols that stand for other texts.
 
     All symbols are numbered in order of appearance. If there are more than `SYMBOL` has numbers for, the text stays.
@@ -188,7 +188,7 @@ def is_emptied(translation: str, protected: Protected) -> bool:
     return any(marks.search(translation) and not marks.search(protected.text) for marks in empty)
 
 
-def closed_up(translation: str, protected: Protected) -> str:
+def without_space_in_marks(translation: str, protected: Protected) -> str:
     """Return a translation with symbols without white space inside pairs of marks where the sentence has none.
 
     A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.

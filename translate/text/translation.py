@@ -1,7 +1,9 @@
-"""A translation: the options that it is made with, and its text, probability and flags.
+"""A translation: the three values that ask for it, and its text, probability and flags.
 
-The section [decoding] of the experiment file has the fields of `DecodingConfig`. Importing pydantic takes about as long
-as translating a sentence, so the options do without it. The flags of a translation:
+`Opening` says which model translates and where it computes, `Search` how it searches, and `Document` what the text is.
+The command line, the Python API and the server share them: the same text, model and values give the same translation
+everywhere. Each is refused with one sentence (`OptionError`, `UserError`) if it is impossible. Importing pydantic takes
+about as long as translating a sentence, so they do without it. The flags of a translation:
 
     split          the source was longer than the model reads well and was translated in parts
     copied         the source has no words (numbers, punctuation, emoji) and was copied
@@ -22,74 +24,43 @@ as translating a sentence, so the options do without it. The flags of a translat
 The flags in `SUSPICIOUS` say that the translation may be wrong.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from math import isfinite
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from transformer.search.hypothesis import MAX_ALPHA, LengthRule
+from transformer.search.hypothesis import DECODING, MAX_ALPHA, LengthRule, Sampling, SearchConfig
 from translate.errors import OptionError, UserError
+from translate.options import (
+    COMPUTING,
+    FILES,
+    MODEL,
+    MODEL_FOR_LANGUAGES,
+    OUTPUT,
+    SEARCH,
+    bounded,
+    flag,
+    option,
+    validate,
+)
+from translate.text.formats import Format
 from translate.text.placeholders import Glossary
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
+SAMPLING = "Sampling"
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
-Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The least and the greatest number that a field may have, for `Annotated`; None is no limit."""
-
-    ge: float
-    le: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodingConfig:
-    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
+class Opening:
+    """Which model is opened, and where it computes.
 
     Attributes:
-        beam_size: hypotheses kept per step (6.1).
-        alpha: exponent of the length penalty "gnmt" (6.1).
-        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
-            "none" 1.
-        max_extra: limit of the output length, in tokens above the length of the source (6.1).
-    """
-
-    beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 4
-    alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] = 0.6
-    length_penalty: LengthRule = "gnmt"
-    max_extra: Annotated[int, Bounds(ge=1, le=MAX_EXTRA)] = 50
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslationOptions:
-    """Settings of a translation: the options of the command line, of the Python API and of the server.
-
-    The same text, model and options give the same translation everywhere. UserError, one sentence, for values that are
-    impossible alone or together.
-
-    Attributes:
-        beam_size, alpha: of the search (6.1); None takes the model's.
-        length_penalty: see `DecodingConfig`; None takes the model's.
-        rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
-            probability of the source given the translation; None does not rerank.
-        checks: whether translations are checked, and some sentences searched again; the flags at the top say how.
-        terms: a glossary; a translation that lacks a target term is searched again with a placeholder's symbol for it.
-        format: of the text; in "lines" each line is one sentence.
-        column: of a "tsv" file, counted from 1.
+        model: its name or path; None is the default model.
         engine: "ctranslate2" computes on the CPU, "torch" on any device; "auto" takes CTranslate2 on a CPU if possible.
         precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine; None
             is int8 in CTranslate2 if the weights are stored in it, or else fp32.
@@ -97,93 +68,208 @@ class TranslationOptions:
         threads: number of batches that CTranslate2 translates at a time; None is one for each core.
     """
 
-    beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] | None = None
-    alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] | None = None
-    length_penalty: LengthRule | None = None
-    rerank: str | None = None
-    checks: bool = True
-    terms: Glossary | None = None
-    format: Format = "text"
-    column: Annotated[int, Bounds(ge=1)] = 1
-    engine: EngineName = "auto"
-    precision: Precision | None = None
+    model: Annotated[Path | str | None, option(MODEL, "MODEL", MODEL_FOR_LANGUAGES, "--model", "-m")] = None
+    engine: Annotated[EngineName, option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose.")] = "auto"
+    precision: Annotated[
+        Precision | None,
+        option(
+            COMPUTING,
+            "TYPE",
+            "fp32, bf16, int8 or auto (fastest) [default: int8 in CTranslate2 if stored so, else fp32].",
+        ),
+    ] = None
     device: str | None = None
-    threads: Annotated[int, Bounds(ge=1, le=MAX_THREADS)] | None = None
+    threads: Annotated[
+        int | None, option(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=MAX_THREADS)
+    ] = None
 
     def __post_init__(self) -> None:
-        try:
-            check(self)
-        except ValueError as error:
-            raise UserError(str(error)) from error
+        validate(self)
         for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
             if (self.engine, self.precision) == (engine, impossible):
                 raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
-        if self.column != 1 and self.format != "tsv":
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How the model searches for the best translation, or draws translations.
+
+    Attributes:
+        beam_size: hypotheses kept per step (6.1); None is the model's, as for the next three.
+        alpha: exponent of the length penalty "gnmt" (6.1).
+        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
+            "none" 1.
+        max_extra: limit of the output length, in tokens above the length of the source (6.1).
+        n_best: number of translations, at most the beam size, or of samples; None is one.
+        constrain: a file of terms that must appear; see `translate.inference.constraints`.
+        coverage: weight of the coverage penalty; 0 does not use it.
+        no_repeat: no sequence of this many tokens may occur twice in a translation; 0 allows all.
+        sample: whether translations are drawn instead of searched.
+        mbr: number of samples of which the one most similar to the others is taken; 0 draws none.
+        temperature, top_k, top_p, seed: see `transformer.search.hypothesis.Sampling`.
+        rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
+            probability of the source given the translation; None does not rerank.
+    """
+
+    beam_size: Annotated[
+        int | None,
+        option(SEARCH, "N", "Hypotheses kept per step [default: the model's].", "--beam", min=1, max=MAX_BEAM_SIZE),
+    ] = None
+    alpha: Annotated[
+        float | None,
+        option(SEARCH, "X", "Length penalty exponent [default: the model's].", min=0, max=MAX_ALPHA),
+    ] = None
+    length_penalty: Annotated[
+        LengthRule | None,
+        option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
+    ] = None
+    max_extra: Annotated[int | None, bounded(min=1, max=MAX_EXTRA)] = None
+    n_best: Annotated[
+        int | None, option(OUTPUT, "N", "With --json, list the N best translations.", min=0, max=MAX_BEAM_SIZE)
+    ] = None
+    constrain: Annotated[
+        Path | str | None,
+        option(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET."),
+    ] = None
+    coverage: Annotated[float, option(SEARCH, "BETA", "Weight of the coverage penalty of GNMT.")] = 0.0
+    no_repeat: Annotated[int, option(SEARCH, "N", "Never repeat a sequence of N tokens.", min=0)] = 0
+    sample: Annotated[bool, flag(SAMPLING, "--sample", "Draw translations instead of searching.")] = False
+    mbr: Annotated[
+        int,
+        option(
+            SAMPLING,
+            "N",
+            "Minimum Bayes risk: draw N, return the one most similar to the others (chrF).",
+            min=0,
+            max=MAX_BEAM_SIZE,
+        ),
+    ] = 0
+    temperature: Annotated[float, option(SAMPLING, "X", "Divide the logits by X.")] = 1.0
+    top_k: Annotated[int, option(SAMPLING, "N", "Draw from the N most probable tokens [default: all].", min=0)] = 0
+    top_p: Annotated[float, option(SAMPLING, "X", "Draw from the most probable tokens that make up the share X.")] = 1.0
+    seed: Annotated[int, option(SAMPLING, "N", "Random seed [default: 0].")] = 0
+    rerank: Annotated[
+        Path | str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if not self.draws and (self.temperature, self.top_k, self.top_p, self.seed) != (1.0, 0, 1.0, 0):
+            raise UserError("--temperature, --top-k, --top-p and --seed belong to sampling; add --sample")
+        if self.sample and self.mbr:
+            raise UserError("--mbr draws its own samples; leave out --sample")
+        if self.mbr and self.n_best:
+            raise UserError("--mbr returns one of its samples; leave out --n-best")
+        if self.draws and (self.beam_size is not None or self.constrain or self.coverage or self.rerank):
+            raise UserError(
+                "--sample and --mbr draw and do not search; leave out --paper, --beam, --constrain, --coverage and "
+                "--rerank"
+            )
+        if self.coverage < 0:
+            raise OptionError("coverage", self.coverage, "must be a finite number of at least 0")
+        try:
+            Sampling(self.temperature, self.top_k, self.top_p)
+        except ValueError as error:
+            name, _, rest = str(error).partition(" = ")
+            value, _, rule = rest.partition(": ")
+            raise OptionError(name, value, rule) from error
+
+    @property
+    def draws(self) -> bool:
+        """Whether translations are drawn instead of searched."""
+        return self.sample or self.mbr > 0
+
+    @property
+    def n_results(self) -> int:
+        """Number of hypotheses or samples of a sentence."""
+        return self.mbr or self.n_best or 1
+
+    def config(self, default: SearchConfig) -> SearchConfig:
+        """Return what a search reads; settings that are None are those of `default`.
+
+        OptionError for settings that do not fit together.
+        """
+        own: dict[str, Any] = {name: value for name in DECODING if (value := getattr(self, name)) is not None}
+        rule = self.length_penalty or default.length_penalty
+        if self.alpha is not None and rule != "gnmt":
+            raise OptionError(
+                "alpha",
+                self.alpha,
+                f"belongs to the length penalty gnmt, and here it is {rule}; leave one of them out",
+            )
+        if self.draws:
+            own["beam_size"] = self.n_results
+        found = replace(
+            default,
+            **own,
+            no_repeat=self.no_repeat,
+            coverage=self.coverage,
+            sampling=Sampling(self.temperature, self.top_k, self.top_p, self.seed) if self.draws else None,
+            phrase_alpha=self.alpha,
+        )
+        require_beam(self.n_results, found)
+        return found
+
+
+def decoding(values: Mapping[str, Any]) -> SearchConfig:
+    """Return the settings that a model brings, by name; ValueError or TypeError if they are not in their bounds."""
+    Search(**values)
+    return SearchConfig(**values)
+
+
+def require_beam(n_best: int, config: SearchConfig) -> None:
+    """Raise OptionError unless `n_best` is from 1 to the beam size: a wider beam may have another best translation."""
+    if n_best < 1:
+        raise OptionError("n_best", n_best, "must be at least 1")
+    if n_best > (size := config.beam_size):
+        raise OptionError(
+            "n_best", n_best, f"a beam of {size} has fewer translations; choose a beam of at least {n_best}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What the text is, and what is done with it besides the search.
+
+    Attributes:
+        format: of the text; in "lines" each line is one sentence. None is "text", or that of the name of a file.
+        column: of a "tsv" file, counted from 1.
+        checks: whether translations are checked, and some sentences searched again; the flags at the top say how.
+        terms: a glossary, its file, or a mapping with the same forms; see `translate.text.placeholders`. A translation
+            that lacks a target term is searched again with a placeholder's symbol for it.
+    """
+
+    format: Annotated[
+        Format | None,
+        option(
+            FILES,
+            "FORMAT",
+            "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
+        ),
+    ] = None
+    column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
+    checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
+    terms: Annotated[
+        Path | str | Mapping[str, str] | Glossary | None,
+        option(SEARCH, "FILE", "A glossary; each line is SOURCE, a tab and TARGET, and | separates forms of SOURCE."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.column != 1 and self.format not in (None, "tsv"):
             raise OptionError(
                 "column", self.column, f"belongs to the format tsv, and this is {self.format}; leave it out"
             )
 
-    def decoding(self, default: DecodingConfig) -> DecodingConfig:
-        """Return the settings of the search; those that are None are taken from `default`.
+    @property
+    def layout(self) -> Format:
+        """The format, or "text"."""
+        return self.format or "text"
 
-        UserError if they do not fit together.
-        """
-        chosen = {"beam_size": self.beam_size, "alpha": self.alpha, "length_penalty": self.length_penalty}
-        changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-        decoding = replace(default, **changes) if changes else default
-        if self.alpha is not None and decoding.length_penalty != "gnmt":
-            rule = (
-                f"belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; leave one of them out"
-            )
-            raise OptionError("alpha", self.alpha, rule)
-        return decoding
-
-
-def check(instance: "DataclassInstance") -> None:
-    """Raise ValueError for the first field whose value does not fit its annotation.
-
-    An annotation is a class, a Literal, `Annotated` with `Bounds`, or a union of these. A bool is not
-    a number; an int is a float; a float must be finite.
-    """
-    for name, hint in _hints(type(instance)).items():
-        if not _fits(value := getattr(instance, name), hint):
-            raise ValueError(f"{name} = {value!r}: should be {_wanted(hint)}")
-
-
-@cache
-def _hints(kind: "type[DataclassInstance]") -> dict[str, Any]:
-    """Return the annotation of each field, evaluated."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(kind)}
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    match get_origin(hint):
-        case origin if origin is Annotated:
-            kind, bounds = get_args(hint)
-            return _fits(value, kind) and value >= bounds.ge and (bounds.le is None or value <= bounds.le)
-        case origin if origin is Literal:
-            return value in get_args(hint)
-        case origin if origin in (Union, UnionType):
-            return any(_fits(value, option) for option in get_args(hint))
-    if hint is float:
-        return type(value) in (int, float) and isfinite(value)
-    return type(value) is hint
-
-
-def _wanted(hint: Any) -> str:
-    """Return the values that fit a type, in words."""
-    if get_origin(hint) is Annotated:
-        kind, bounds = get_args(hint)
-        return f"{_wanted(kind)}, at least {bounds.ge}" + ("" if bounds.le is None else f" and at most {bounds.le}")
-    if get_origin(hint) is Literal:
-        return " or ".join(repr(choice) for choice in get_args(hint))
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_wanted(option) for option in get_args(hint))
-    return {type(None): "none", int: "an integer", float: "a number", str: "text"}.get(hint, f"a {hint.__name__}")
-
-
-DEFAULT_OPTIONS = TranslationOptions()
+    @property
+    def is_bare(self) -> bool:
+        """Whether each line is left to the model alone."""
+        return self.format == "lines" and not self.checks
 
 
 @dataclass(frozen=True)

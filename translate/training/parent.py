@@ -140,7 +140,7 @@ class Parent:
         section = config.decoding
         if self._is_turned(config.data.source, config.data.target):
             return section
-        return DecodingSection(**asdict(self.spec.decoding) | section.model_dump(include=section.model_fields_set))
+        return DecodingSection(**self.spec.decoding.decoding() | section.model_dump(include=section.model_fields_set))
 
     def spec_after(self, spec: TranslationSpec) -> TranslationSpec:
         """Return the spec of a model that is trained from this one, with what still holds of this one's.

@@ -40,7 +40,7 @@ def beam(
     return beam_search(
         TableStep(seeds, vocab_size),
         max_lengths,
-        SearchConfig(beam_size=beam_size, alpha=alpha, length_rule=rule, n_best=n_best),
+        SearchConfig(beam_size=beam_size, alpha=alpha, length_penalty=rule, n_best=n_best),
     )
 
 
@@ -125,7 +125,7 @@ def test_search_waits_for_outputs_that_win_by_their_length(rule: LengthRule, alp
             return log_prob_NV
 
     step = Patient([0], V)
-    ((best,),) = beam_search(step, [9], SearchConfig(beam_size=3, alpha=alpha, length_rule=rule))
+    ((best,),) = beam_search(step, [9], SearchConfig(beam_size=3, alpha=alpha, length_penalty=rule))
     assert best.tokens == [3] * 8
 
 
@@ -140,14 +140,16 @@ def test_stopping_early_saves_steps(rule: LengthRule) -> None:
     calls = []
     for n_best in (1, 5):
         step = Sure(range(20), V)
-        beam_search(step, [30] * 20, SearchConfig(beam_size=5, length_rule=rule, n_best=n_best))
+        beam_search(step, [30] * 20, SearchConfig(beam_size=5, length_penalty=rule, n_best=n_best))
         calls.append(step.n_calls)
     assert calls[0] < calls[1]
 
 
 @given(SEEDS, LENGTHS, ALPHAS, RULES)
 def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float, rule: LengthRule) -> None:
-    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), SearchConfig(alpha=alpha, length_rule=rule))
+    greedy = greedy_search(
+        TableStep(seeds, V), [max_length] * len(seeds), SearchConfig(alpha=alpha, length_penalty=rule)
+    )
     for one, (other,) in zip(greedy, beam(seeds, [max_length] * len(seeds), 1, alpha, rule=rule), strict=True):
         assert one.tokens == other.tokens
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
@@ -242,7 +244,7 @@ def test_more_hypotheses_than_the_beam_size_are_refused(n_best: int) -> None:
         ({"alpha": -0.5}, "alpha = -0.5 must be between 0 and 10"),
         ({"alpha": math.inf}, "alpha = inf must be between 0 and 10"),
         ({"alpha": math.nan}, "alpha = nan must be between 0 and 10"),
-        ({"length_rule": "GNMT"}, "length_rule = 'GNMT' is none of: gnmt, average, none"),
+        ({"length_penalty": "GNMT"}, "length_penalty = 'GNMT' is none of: gnmt, average, none"),
         ({"no_repeat": -1}, "no_repeat = -1 must not be negative"),
     ],
 )

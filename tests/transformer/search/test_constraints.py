@@ -79,7 +79,7 @@ def test_an_unpruned_bank_equals_exhaustive_search(
         TableStep([table], V),
         [5],
         [phrases],
-        SearchConfig(beam_size=81, alpha=alpha, length_rule=rule, n_best=n_best),
+        SearchConfig(beam_size=81, alpha=alpha, length_penalty=rule, n_best=n_best),
     )
     assert [h.score for h in found] == pytest.approx(ranked(table, alpha, phrases, [], rule)[:n_best], abs=1e-4)
     for h in found:
@@ -115,10 +115,10 @@ def test_all_rules_together_equal_exhaustive_search(
     step = WithoutRepeats(step, no_repeat) if no_repeat else step
     if phrases:
         (found,) = constrained_search(
-            step, [5], [phrases], SearchConfig(beam_size=81, alpha=alpha, length_rule=rule, n_best=2)
+            step, [5], [phrases], SearchConfig(beam_size=81, alpha=alpha, length_penalty=rule, n_best=2)
         )
     else:
-        (found,) = beam_search(step, [5], SearchConfig(beam_size=121, alpha=alpha, length_rule=rule, n_best=2))
+        (found,) = beam_search(step, [5], SearchConfig(beam_size=121, alpha=alpha, length_penalty=rule, n_best=2))
     assert [h.score for h in found] == pytest.approx(sorted(scores, reverse=True)[:2], abs=1e-4)
 
 

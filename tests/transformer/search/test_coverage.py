@@ -66,7 +66,7 @@ def test_an_unpruned_beam_finds_the_best_output(rule: LengthRule, beta: float) -
     outputs = [list(output) for n in range(3) for output in itertools.product(range(3, 6), repeat=n)]
     src = [[3, 5, 4], [5]]
     found = translate_ids(
-        model, src, SearchConfig(beam_size=16, n_best=16, alpha=0.8, length_rule=rule), max_lengths=[3, 3]
+        model, src, SearchConfig(beam_size=16, n_best=16, alpha=0.8, length_penalty=rule), max_lengths=[3, 3]
     )
     ranked = with_coverage([model], src, found, beta)
     for ids, own in zip(src, ranked, strict=True):

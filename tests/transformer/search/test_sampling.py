@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.toys import TableStep, table_row
 from transformer.search.beam import WithoutRepeats, greedy_search
 from transformer.search.constraints import ForcedPrefix
-from transformer.search.hypothesis import Hypothesis, SearchConfig
-from transformer.search.sampling import Sampling, sample
+from transformer.search.hypothesis import Hypothesis, Sampling, SearchConfig
+from transformer.search.sampling import sample
 
 BOS, EOS, V = 1, 2, 6
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
@@ -19,7 +19,7 @@ SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
 
 def draw(tables: list[int], lengths: list[int], n: int = 1, sampling: Sampling | None = None) -> list[list[Hypothesis]]:
     seeds = [[f"{table} {k}" for k in range(n)] for table in tables]
-    return sample(TableStep(tables, V), lengths, seeds, SearchConfig(), sampling=sampling)
+    return sample(TableStep(tables, V), lengths, seeds, SearchConfig(sampling=sampling))
 
 
 def test_outputs_are_as_frequent_as_they_are_probable() -> None:

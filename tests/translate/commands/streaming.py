@@ -7,6 +7,7 @@ from tests.translate.speakers import Echo
 from translate.commands import text
 from translate.commands.text import Text
 from translate.models.folder import ModelFolder
+from translate.text.translation import Opening
 
 model, source, output, *rest = sys.argv[1:]
 resident: list[int] = []
@@ -36,6 +37,6 @@ class Watched(text.Output):
 
 
 text.Output = Watched  # type: ignore[misc]
-text.open_translator = lambda options: Echo(ModelFolder.open(options.model))  # type: ignore[assignment]
-text.run(Text(model=Path(model), input=Path(source), output=Path(output), resume="--resume" in rest))
+text.open_translator = lambda options: Echo(ModelFolder.open(Path(options.opening.model)))  # type: ignore[assignment]
+text.run(Text(opening=Opening(model=model), input=Path(source), output=Path(output), resume="--resume" in rest))
 print(*resident, memory())

@@ -8,13 +8,15 @@ import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
+from translate.commands.decode import DecodeJob
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.text.translation import DecodingConfig, TranslationOptions
+from translate.text.translation import Search
 
 LINES = ["der Hund singt im Haus.", "am See"]
 
@@ -120,7 +122,7 @@ def test_an_ensemble_of_two_equal_models_equals_the_model(
 
 def test_n_best_lists_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     records = [json.loads(line) for line in out("--json --n-best 5 --beam 5", capsys)]
-    translator = Translator(parts, TranslationOptions(beam_size=5))
+    translator = Translator(parts, Search(beam_size=5))
     for record, best in zip(records, translator.n_best(LINES, 5), strict=True):
         assert record["text"] == record["alternatives"][0]["text"]
         assert [a["score"] for a in record["alternatives"]] == [t.score for t in best]
@@ -130,7 +132,7 @@ def test_n_best_lists_are_those_of_the_library(parts: ModelFolder, capsys: pytes
 def test_the_paper_s_settings_replace_those_of_the_model(
     parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spec = replace(parts.spec, decoding=DecodingConfig())
+    spec = replace(parts.spec, decoding=SearchConfig())
     expected = [t.score for t in Translator(replace(parts, spec=spec)).translate_lines(LINES)]
     found = [json.loads(line)["score"] for line in out("--paper --json", capsys)]
     assert found == expected
@@ -199,7 +201,7 @@ def test_mistakes_give_a_one_sentence_error(
 def test_prefixes_for_another_number_of_lines_are_refused_before_the_search(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.commands.decode._Decoder.decode", None)
+    monkeypatch.setattr("translate.commands.decode.DecodeJob.answers", None)
     assert main(["decode", "--prefixes", name, *LINES]) == 2
     assert f"translate: {name}: has {'fewer' if name == 'few' else 'more'} lines than" in capsys.readouterr().err
 
@@ -214,6 +216,33 @@ def test_a_byte_order_mark_stays_at_the_beginning(options: str, capsys: pytest.C
     assert marked == ("" if options == "--json" else "\ufeff") + plain
 
 
+def test_a_resumed_file_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted in the second window and in the third."""
+    Path("in").write_text("\n".join(LINES * 5), encoding="utf-8")
+    monkeypatch.setattr("translate.text.formats.WINDOW", 6)
+    arguments = ["decode", "--prefix", "the", "--align", "--input", "in", "--output"]
+    assert main([*arguments, "whole"]) == 0
+    answers, n_windows = DecodeJob.answers, 0
+
+    def stopping(*given: object) -> object:
+        nonlocal n_windows
+        n_windows += 1
+        for n, answer in enumerate(answers(*given)):  # type: ignore[arg-type]
+            if n_windows % 2 == 0 and n == 1:
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(DecodeJob, "answers", stopping)
+    codes = [main([*arguments, "parts", "--resume"])]
+    while codes[-1] and len(codes) < 99:
+        codes.append(main([*arguments, "parts", "--resume"]))
+    assert codes.count(130) >= 2
+    assert Path("parts").read_bytes() == Path("whole").read_bytes()
+    begun = Path("parts").read_bytes()
+    assert main(["decode", "--prefix", "a", "--align", "--input", "in", "--output", "parts", "--resume"]) == 2
+    assert Path("parts").read_bytes() == begun
+
+
 def test_an_option_of_text_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["decode", "--resume", "Hallo"]) == 2
-    assert "translate decode has no option --resume; use translate text, which has it" in capsys.readouterr().err
+    assert main(["decode", "--terms", "x", "Hallo"]) == 2
+    assert "translate decode has no option --terms; use translate text, which has it" in capsys.readouterr().err

@@ -24,6 +24,7 @@ from translate.evaluation.scores import score
 from translate.files import sha256, write_json
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Search
 
 PAIRS = {
     "train": [(f"das Haus {i} ist rot", f"house {i} is red") for i in range(37)],
@@ -288,11 +289,11 @@ def test_a_reranked_evaluation_scores_the_hypotheses_that_reranking_puts_first(
     # The least probable hypothesis first: otherwise both models may agree with the search on so few sentences.
     monkeypatch.setattr(
         "translate.inference.search.rerank",
-        lambda model, found, weight: {source: list(reversed(several)) for source, several in found.items()},
+        lambda model, found, weight: [list(reversed(several)) for _, several in found],
     )
     assert main(["evaluate", "runs/x", "--beam", "5", "--rerank", str(back)]) == 0
     sources = [source for source, _ in PAIRS["test"]]
-    by_beam = list(Translator.load(run / "model", beam_size=5).n_best(sources, 5))
+    by_beam = list(Translator.load(run / "model", Search(beam_size=5)).n_best(sources, 5))
     found = (run / "hypotheses" / "small.txt").read_text(encoding="utf-8").splitlines()
     assert found == [several[-1].text for several in by_beam] != [several[0].text for several in by_beam]
     digest = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["reranker_sha256"]

@@ -22,15 +22,15 @@ from translate.inference.torch_engine import TorchEngine
 from translate.commands.main import program
 
 def slowed(search):
-    def slow(self, sources, *others):
-        if any("{SLOW}" in self.tokenizer.decode(ids) for ids in sources):
+    def slow(self, requests, config):
+        if any("{SLOW}" in self.tokenizer.decode(request.ids) for request in requests):
             print("begins", file=sys.stderr, flush=True)
             time.sleep(60)
-        return search(self, sources, *others)
+        return search(self, requests, config)
     return slow
 
 for engine in (TorchEngine, CTranslate2Engine):
-    engine.search = slowed(engine.search)
+    engine.search_batch = slowed(engine.search_batch)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for jobs in the background
 program()
 """

@@ -66,7 +66,7 @@ def test_a_pipe_reports_when_reading_would_wait_and_a_file_never_waits(tmp_path:
     with os.fdopen(read, "rb") as file:
         lines = ArrivingLines(file, "a pipe")
         stream = iter(lines)
-        assert [(next(stream), lines.at_hand()), (next(stream), lines.at_hand())] == [
+        assert [(next(stream), lines.is_ready()), (next(stream), lines.is_ready())] == [
             ("eins\n", True),
             ("zwei\n", False),
         ]
@@ -75,7 +75,7 @@ def test_a_pipe_reports_when_reading_would_wait_and_a_file_never_waits(tmp_path:
     (tmp_path / "x").write_bytes(b"eins\nzwei")
     with (tmp_path / "x").open("rb") as file:
         lines = ArrivingLines(file, "a file")
-        assert [(line, lines.at_hand()) for line in lines] == [("eins\n", True), ("zwei", True)]
+        assert [(line, lines.is_ready()) for line in lines] == [("eins\n", True), ("zwei", True)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes block there")
@@ -115,7 +115,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str,
 
     monkeypatch.setattr("builtins.input", type_in)
     lines = TypedLines()
-    return [(line, lines.at_hand()) for line in lines]
+    return [(line, lines.is_ready()) for line in lines]
 
 
 def test_a_pasted_text_yields_all_its_lines(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:

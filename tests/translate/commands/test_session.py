@@ -14,6 +14,7 @@ from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Document, Opening, Search
 
 INTERRUPTED = "\x03"
 
@@ -48,15 +49,6 @@ def typing(
 
 def test_each_entry_is_translated_and_pasted_lines_keep_their_line_breaks(typing) -> None:
     assert typing("der Hund", "die Katze\n\nein Vogel")[0] == ["DER HUND", "DIE KATZE", "", "EIN VOGEL"]
-
-
-def test_the_first_session_says_what_else_there_is(typing) -> None:
-    for is_first in (True, False):
-        _, told = typing("der Hund")
-        assert sum("translate serve" in line and "--input" in line for line in told) == is_first
-        assert len(told) == 1 + is_first
-        lines.history_file().parent.mkdir(exist_ok=True)
-        lines.history_file().touch()  # as after typing at a terminal
 
 
 def test_an_interrupted_translation_does_not_end_the_session(typing, parts: ModelFolder) -> None:
@@ -100,13 +92,17 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
 def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
     parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = Text(model=parts.folder, terms=Path("terms.tsv"), rerank=Path("en-de"))
+    chosen = Text(
+        opening=Opening(model=parts.folder),
+        document=Document(terms=Path("terms.tsv")),
+        search=Search(rerank=Path("en-de")),
+    )
     opened: list[Text] = []
 
     def open_one(options: Text) -> Translator:
-        assert options.model is not None
+        assert options.opening.model is not None
         opened.append(options)
-        return Translator(replace(parts, folder=Path(options.model)))
+        return Translator(replace(parts, folder=Path(options.opening.model)))
 
     monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder.with_name("installed"))
     monkeypatch.setattr(text, "open_translator", open_one)
@@ -115,7 +111,7 @@ def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
     other = session._opposite(first)
     assert other.engine.folder.name == "installed"
     assert [session._opposite(other), session._opposite(first)] == [first, other]
-    assert [(options.terms, options.rerank) for options in opened] == [
+    assert [(options.document.terms, options.search.rerank) for options in opened] == [
         (Path("terms.tsv"), Path("en-de")),
         (None, parts.folder),
     ]

@@ -22,20 +22,22 @@ from hypothesis import strategies as st
 import translate
 from tests.translate.conftest import random_model
 from tests.translate.speakers import Echo
+from transformer.search.hypothesis import SearchConfig
 from translate.commands.lines import Notes
 from translate.commands.main import main
-from translate.commands.text import LINE_FORMATS, Text, for_translation, open_translator, windows
+from translate.commands.text import Text, open_translator
 from translate.commands.text import _first_window as first_window
-from translate.commands.text import _settings as settings_of
+from translate.commands.text import settings as settings_of
 from translate.errors import UserError
 from translate.inference import translator as translators
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.formats import FORMATS, reader
+from translate.options import names_of
+from translate.text.formats import FORMATS, LINE_FORMATS, Format, reader, windows
 from translate.text.sentences import Piece
-from translate.text.translation import SUSPICIOUS, DecodingConfig, Format, Translation, TranslationOptions
+from translate.text.translation import SUSPICIOUS, Document, Opening, Translation
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
 
@@ -72,7 +74,7 @@ def echo(monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> Echo:
     echo = Echo(parts)
 
     def opened(options: Text) -> Echo:
-        echo.options = for_translation(options)
+        echo.document = options.document
         return echo
 
     monkeypatch.setattr("translate.commands.text.open_translator", opened)
@@ -118,7 +120,7 @@ def test_a_byte_order_mark_stays_at_the_beginning(
     options: list[str], echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some programs take a file without it for one in another encoding."""
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 3)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 3)
     lines = ["eins", "zwölf", "drei"] * 3
     Path("x.de").write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
     assert main(["--input", "x.de", "--output", "x.en", *options]) == 0
@@ -205,7 +207,7 @@ PARTS = st.sampled_from(
 def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(layout: Format, text: str, parts: ModelFolder) -> None:
     """The model has random weights."""
     lines = text.split("\n")
-    found = [t.text for t in Translator(parts, TranslationOptions(format=layout)).passages(lines)]
+    found = [t.text for t in Translator(parts, document=Document(format=layout)).passages(lines)]
     assert len(found) == len(lines)
     for line, translation in zip(lines, found, strict=True):
         assert "\n" not in translation
@@ -408,7 +410,7 @@ def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: Format, tex
     assert "".join(piece.text for piece in pieces) == text
     wanted = [piece for piece in pieces if piece.translate]
     sources = [piece.text for piece in wanted]
-    translator = Translator(parts, TranslationOptions(format=layout))
+    translator = Translator(parts, document=Document(format=layout))
     found = [best.text for best in translator.pieces(wanted)]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
@@ -437,8 +439,8 @@ def test_only_what_someone_may_watch_begins_with_few_pieces(tmp_path: Path) -> N
 def test_windows_are_bounded_and_lose_nothing(sizes: list[int], n_pieces: int, n_characters: int) -> None:
     pieces = [Piece("x" * size, True) for size in sizes]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translate.commands.text._WINDOW_PIECES", n_pieces)
-        patch.setattr("translate.commands.text._WINDOW_CHARACTERS", n_characters)
+        patch.setattr("translate.text.formats.WINDOW", n_pieces)
+        patch.setattr("translate.text.formats.WINDOW_CHARACTERS", n_characters)
         found = list(windows(pieces, lambda: True))
     assert [piece for window in found for piece in window] == pieces
     for window in found:
@@ -479,7 +481,7 @@ def test_the_language_is_guessed_only_if_asked(
     from translate.models import folder as model_folder
 
     for name, (source, target) in {"de-en": ("de", "en"), "en-de": ("en", "de")}.items():
-        spec = model_folder.TranslationSpec(source, target, DecodingConfig(beam_size=1, max_extra=3))
+        spec = model_folder.TranslationSpec(source, target, SearchConfig(beam_size=1, max_extra=3))
         model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
     engine = TorchEngine(parts)
@@ -615,7 +617,7 @@ def test_translating_a_file_reports_the_speed(echo: Echo, tmp_path: Path, capsys
 def test_a_resumed_file_reports_the_speed_of_what_was_translated_now(
     echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 4)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 4)
     (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
     arguments = ["--input", "x.de", "--output", "x.en", "--resume"]
     assert main(arguments) == 0
@@ -635,7 +637,7 @@ def test_an_option_that_does_not_fit_is_named_as_it_was_typed(model: str, capsys
     assert main(["--model", model, "--column", "2", "Ja."]) == 2
     assert capsys.readouterr().err.startswith("translate: --column 2: belongs to the format tsv")
     with pytest.raises(UserError, match="^column = 2: belongs"):
-        TranslationOptions(column=2)
+        Document(format="html", column=2)
 
 
 def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(
@@ -659,7 +661,7 @@ def test_a_resumed_translation_is_the_same(
     """Interrupted in every window, between two windows and in the middle of one."""
     lines = [["Ja.", "", "der Hund singt. Ja!", "3", "am See " * 5, "{x} Haus"][i * i % 6] for i in range(53)]
     (tmp_path / "x.de").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 14)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 14)
     arguments = ["--model", model, "--json", "--input", "x.de", "--output"]
     assert main([*arguments, "whole"]) == 0
     n_windows = 0
@@ -687,7 +689,7 @@ def test_resuming_with_another_input_or_setting_is_refused(
     change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.de").write_text("Ja.\n" * 40, encoding="utf-8")
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 6)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 6)
     echo.stop_after = 5
     arguments = ["--input", "x.de", "--output", "x.en", "--resume"]
     assert main(arguments) == 130
@@ -696,7 +698,7 @@ def test_resuming_with_another_input_or_setting_is_refused(
     if change == "source":
         (tmp_path / "x.de").write_text("Ja.\nNein.\n" * 20, encoding="utf-8")
     if change == "beam":
-        echo.decoding = DecodingConfig(beam_size=7)
+        echo.sentences.config = SearchConfig(beam_size=7)
     if change == "limit":
         echo.engine.spec = dataclasses.replace(echo.engine.spec, best_source_tokens=3)
     if change == "reranker":
@@ -710,52 +712,69 @@ def test_resuming_with_another_input_or_setting_is_refused(
 
 # Another value of each option that affects a translated file, and the options that do not; a new one must be in either.
 CHANGED: dict[str, Any] = {
-    "model": Path("other"),
-    "format": "html",
-    "column": 2,
-    "checks": False,
+    "opening.model": Path("other"),
+    "document.format": "html",
+    "document.column": 2,
+    "document.checks": False,
     "as_json": True,
-    "beam": 7,
-    "rerank": Path("back"),
-    "terms": Path("terms"),
-    "engine": "torch",
-    "precision": "bf16",
+    "search.beam_size": 7,
+    "search.rerank": Path("back"),
+    "document.terms": Path("terms"),
+    "opening.engine": "torch",
+    "opening.precision": "bf16",
 }
-NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "force", "threads", "resume"}
+NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "force", "opening.threads", "resume"}
 
 
 def recorded(options: Text) -> dict[str, object]:
     """Return the record of a translation."""
-    return settings_of(opened(options), options)
+    return settings_of(options, opened(options))
 
 
 def opened(options: Text) -> Translator:
     """Return a translator with a glossary, whose terms the tiny model cannot hold."""
-    translator = open_translator(dataclasses.replace(options, terms=None))
-    translator.options = dataclasses.replace(translator.options, terms=translators.open_glossary(options.terms))
+    without = dataclasses.replace(options.document, terms=None)
+    translator = open_translator(dataclasses.replace(options, document=without))
+    translator.glossary = translators.open_glossary(options.document.terms)
     return translator
 
 
+def changed(options: Text, name: str, value: object) -> Text:
+    outer, _, inner = name.rpartition(".")
+    if outer:
+        name, value = outer, dataclasses.replace(getattr(options, outer), **{inner: value})
+    return dataclasses.replace(options, **{name: value})  # type: ignore[arg-type]
+
+
 def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolder) -> None:
-    assert CHANGED.keys() | NO_EFFECT == {field.name for field in dataclasses.fields(Text)}
+    names = {name.removeprefix("--no-").removeprefix("--") for name in names_of(Text) if name.startswith("--")}
+    fields = {name.rpartition(".")[2] for name in CHANGED.keys() | NO_EFFECT} - {"sentences"}
+    typed = {"beam_size": "beam", "as_json": "json", "from_language": "from", "to_language": "to"}
+    assert names == {typed.get(name, name) for name in fields}
     other, back = (random_model(parts.tokenizer, seed=8), dataclasses.replace(parts.spec, source="en", target="de"))
     model_folder.save(other, parts.tokenizer, parts.spec, Path("other"))
     model_folder.save(other, parts.tokenizer, back, Path("back"))
     Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
-    options = Text(model=parts.folder, input=Path("x.tsv"), output=Path("x.en"), format="tsv", resume=True)
+    options = Text(
+        opening=Opening(model=parts.folder),
+        document=Document(format="tsv"),
+        input=Path("x.tsv"),
+        output=Path("x.en"),
+        resume=True,
+    )
     before = recorded(options)
     assert json.loads(json.dumps(before)) == before
     for name, value in CHANGED.items():
-        assert recorded(dataclasses.replace(options, **{name: value})) != before, name
+        assert recorded(changed(options, name, value)) != before, name
 
 
 def test_the_record_of_a_glossary_is_of_the_terms_that_were_read(parts: ModelFolder) -> None:
     Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
-    options = Text(model=parts.folder, terms=Path("terms"), format="text")
+    options = Text(opening=Opening(model=parts.folder), document=Document(terms=Path("terms"), format="text"))
     translator = opened(options)
-    before = settings_of(translator, options)
+    before = settings_of(options, translator)
     Path("terms").write_text("", encoding="utf-8")  # as a pipe that has been read
-    assert settings_of(translator, options) == before
+    assert settings_of(options, translator) == before
     assert recorded(options) != before
 
 
@@ -765,7 +784,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
     found = []
     for pays in (False, True):
         monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device, pays=pays: pays)
-        found.append(recorded(Text(model=parts.folder, engine="torch", precision="auto", format="text")))
+        found.append(recorded(Text(opening=Opening(model=parts.folder, engine="torch", precision="auto"))))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 
 
@@ -774,12 +793,12 @@ def test_each_property_of_a_model_is_recorded_for_resuming(name: str, parts: Mod
     value = {
         "source": "nl",
         "target": "fr",
-        "decoding": DecodingConfig(beam_size=7),
+        "decoding": SearchConfig(beam_size=7),
         "tokenizer_sha256": "f" * 64,
     }.get(name, 3)
     spec = dataclasses.replace(parts.spec, **{name: value})
     before, after = (
-        settings_of(Translator(dataclasses.replace(parts, spec=one)), Text()) for one in (parts.spec, spec)
+        settings_of(Text(), Translator(dataclasses.replace(parts, spec=one))) for one in (parts.spec, spec)
     )
     assert after != before
 

@@ -26,7 +26,7 @@ from translate.evaluation.scores import (
 )
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Search
 
 REFERENCES = [f"The {noun} sleeps in the old house, doesn't it?" for noun in ("dog", "cat", "bird", "child", "cow")]
 HYPOTHESES = [line.replace("old", "cold").replace("bird", "Bird") for line in REFERENCES]
@@ -287,7 +287,7 @@ SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft 
 
 
 def test_the_validation_score_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
-    greedy = [t.text for t in Translator(parts, TranslationOptions(beam_size=1)).translate_lines(SOURCES)]
+    greedy = [t.text for t in Translator(parts, Search(beam_size=1)).translate_lines(SOURCES)]
     references = [f"{text} and the dog" for text in greedy]
     expected = score(greedy, references).bleu.value
     assert 0 < expected < 100

@@ -5,10 +5,10 @@ from pathlib import Path
 from tests.toys import toy_model
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import DecodingConfig
 
 TEXTS = [*SENTENCES[::23], "Ja", "x", "  the cat. ", "Über 7 Öfen & ⟦1⟧ 日本"]
 BASE = ModelConfig(
@@ -18,6 +18,6 @@ BASE = ModelConfig(
 
 def tiny_parts(config: ModelConfig, tokenizer: Tokenizer, folder: Path) -> ModelFolder:
     """An open folder with a model of arbitrary weights."""
-    spec = TranslationSpec("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=5))
+    spec = TranslationSpec("de", "en", SearchConfig(beam_size=2, alpha=0.6, max_extra=5))
     model_folder.save(toy_model(config), tokenizer, spec, folder)
     return ModelFolder.open(folder)

@@ -17,7 +17,7 @@ from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
 from translate.inference.opening import open_engine
 from translate.models import conversion
-from translate.text.translation import Precision, TranslationOptions
+from translate.text.translation import Opening, Precision
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -92,9 +92,9 @@ def test_int8_is_smaller_and_close_and_the_original_stays_as_it_was(tokenizer: T
     assert all(torch.equal(tensor, before[name]) for name, tensor in parts.model.state_dict().items())
     kinds: list[tuple[str, Precision, Precision]] = [("small", "int8", "fp32"), ("large", "fp32", "int8")]
     for name, precision, other in kinds:
-        assert open_engine(tmp_path / name, TranslationOptions(precision=precision)).precision == precision
+        assert open_engine(tmp_path / name, Opening(precision=precision)).precision == precision
         with pytest.raises(UserError, match="a precision of its own"):
-            open_engine(tmp_path / name, TranslationOptions(precision=other))
+            open_engine(tmp_path / name, Opening(precision=other))
 
 
 def test_features_missing_in_ctranslate2_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:

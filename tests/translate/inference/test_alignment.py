@@ -25,7 +25,7 @@ from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Opening
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. "]
 PAIRS = [
@@ -135,8 +135,7 @@ def test_shipped_models_align_with_the_engine_that_translates(name: str) -> None
 
 def test_the_attention_of_words_finds_the_source_word() -> None:
     for engine in (
-        open_engine(registry.locate(Path("de-en"), print), TranslationOptions(engine=name))
-        for name in ("auto", "torch")
+        open_engine(registry.locate(Path("de-en"), print), Opening(engine=name)) for name in ("auto", "torch")
     ):
         encode = engine.tokenizer.encode
         (weights,) = engine.align(*([encode(text)] for text in PAIRS[1]))

@@ -21,6 +21,7 @@ from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, save
+from translate.text.translation import Opening, Search
 from translate.training.run import Run
 
 NATURAL = [f"the dog sees {n} birds in the house." for n in range(23)]
@@ -91,7 +92,9 @@ def test_the_opposite_model_chooses_among_the_hypotheses(
         mono = experiment.data.train[1].model_copy(update={"beam_size": 3, "rerank": str(folder)})
         data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
         found = complete(experiment.model_copy(update={"data": data}), tmp_path)
-        expected = Translator.load(model, beam_size=3, rerank=folder, precision="auto").translate_lines(NATURAL)
+        expected = Translator.load(
+            model, Search(beam_size=3, rerank=folder), opening=Opening(precision="auto")
+        ).translate_lines(NATURAL)
         assert [source.removeprefix(f"{TAG} ") for source, _ in pairs(found)] == [one.text for one in expected]
         places.append(found.data.train[1].synthetic)  # type: ignore[union-attr]
     assert len(set(places)) == 2

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.toys import toy_model
+from tests.translate.conftest import requests
 from transformer.config import ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.grammar import generate
@@ -44,7 +45,7 @@ def searched(
     for start in range(0, n, size):
         batch = order[start : start + size]
         lengths = [len(sources[i]) + 7 for i in batch]
-        found |= zip(batch, engine.search([sources[i] for i in batch], lengths, config), strict=True)
+        found |= zip(batch, engine.search_batch(requests([sources[i] for i in batch], lengths), config), strict=True)
     return [found[i] for i in range(n)]
 
 

@@ -11,19 +11,19 @@ from datasets import Dataset
 
 from translate import ColumnTranslator, Translator, UserError
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Search
 
 TEXTS = ["der Hund läuft.", "", "die Katze\nschläft im Haus.", None, "ein Vogel singt. das Kind läuft.", "der Hund."]
 
 
 @pytest.fixture
 def column(parts: ModelFolder) -> ColumnTranslator:
-    return ColumnTranslator(parts.folder, "text", "translation", beam_size=2)
+    return ColumnTranslator(parts.folder, "text", "translation", search=Search(beam_size=2))
 
 
 @pytest.fixture
 def expected(parts: ModelFolder) -> list[str | None]:
-    translator = Translator(parts, TranslationOptions(beam_size=2))
+    translator = Translator(parts, Search(beam_size=2))
     return [None if text is None else translator(text) for text in TEXTS]
 
 

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import translate
+from tests.translate.conftest import requests
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.hypothesis import SearchConfig, length_penalty
 from translate.commands.main import main
@@ -26,7 +27,7 @@ from translate.inference.engine import Engine
 from translate.inference.opening import open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
+from translate.text.translation import Opening, Search
 
 pytest.importorskip("ctranslate2")
 
@@ -52,8 +53,8 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
     beam_size: int, parts: ModelFolder, folder: Path
 ) -> None:
     engine: Engine = CTranslate2Engine.open(folder)
-    theirs = list(Translator(engine, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
-    ours = list(Translator(parts, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
+    theirs = list(Translator(engine, Search(beam_size=beam_size)).translate_lines(LINES))
+    ours = list(Translator(parts, Search(beam_size=beam_size)).translate_lines(LINES))
     assert 0 < sum("length" in a.flags for a in ours) < len(LINES)
     for a, b in zip(ours, theirs, strict=True):
         assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
@@ -65,7 +66,7 @@ def test_a_ctranslate2_folder_cannot_rerank_and_the_message_says_which_option_ta
     parts: ModelFolder, folder: Path
 ) -> None:
     with pytest.raises(UserError, match="only --model of translate text and translate serve accepts"):
-        Translator.load(parts.folder, rerank=folder)
+        Translator.load(parts.folder, Search(rerank=folder))
 
 
 def test_the_power_of_a_source_follows_the_paper_s_penalty() -> None:
@@ -77,7 +78,7 @@ def test_the_power_of_a_source_follows_the_paper_s_penalty() -> None:
 
 
 def test_short_and_long_sources_of_a_batch_are_searched_as_if_alone() -> None:
-    translator = Translator.load("de-en", engine="ctranslate2", alpha=2.0, beam_size=5)
+    translator = Translator.load("de-en", Search(alpha=2.0, beam_size=5), opening=Opening(engine="ctranslate2"))
     texts = ["regnet", "Der Zug nach Hamburg fährt heute leider erst um halb neun ab.", "Rosen", "Ja, das stimmt."]
     together = [[best.text for best in found] for found in translator.n_best(texts, 3)]
     assert together == [[best.text for best in found] for text in texts for found in translator.n_best([text], 3)]
@@ -86,7 +87,11 @@ def test_short_and_long_sources_of_a_batch_are_searched_as_if_alone() -> None:
 def test_short_outputs_are_kept_if_more_finish_than_the_beam_is_wide() -> None:
     """With alpha 2, by length^alpha the best output would be dropped."""
     ours, theirs = (
-        next(Translator.load("de-en", engine=engine, precision="fp32", alpha=2.0, beam_size=5).n_best(["regnet"], 1))[0]
+        next(
+            Translator.load(
+                "de-en", Search(alpha=2.0, beam_size=5), opening=Opening(engine=engine, precision="fp32")
+            ).n_best(["regnet"], 1)
+        )[0]
         for engine in ("torch", "ctranslate2")
     )
     assert (ours.text, ours.tokens) == (theirs.text, theirs.tokens)
@@ -96,7 +101,7 @@ def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
     engine = CTranslate2Engine.open(folder)
     sources = engine.tokenizer.encode_batch(["der Hund", "die Katze im Garten"])
     for n, no_repeat in ((3, 0), (1, 2)):
-        found = engine.search(sources, [2, 9], SearchConfig(beam_size=3, n_best=n, no_repeat=no_repeat))
+        found = engine.search(requests(sources, [2, 9]), SearchConfig(beam_size=3, n_best=n, no_repeat=no_repeat))
         assert all(len(hypotheses) == n for hypotheses in found)
         assert max(len(hypothesis.tokens) for hypothesis in found[0]) <= 1
         assert max(len(hypothesis.tokens) for hypothesis in found[1]) <= 8
@@ -191,12 +196,12 @@ def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.Monke
     package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
     monkeypatch.setattr("translate.inference.ctranslate2_engine.package", lambda: package)
     for device in (None, "cpu", "cuda:1"):
-        engine = open_engine(folder, TranslationOptions(device=device))
+        engine = open_engine(folder, Opening(device=device))
         pickle.loads(pickle.dumps(engine))
     places = [(settings["device"], settings["device_index"]) for settings in asked]
     assert places == [("auto", 0), ("auto", 0), ("cpu", 0), ("cpu", 0), ("cuda", 1), ("cuda", 1)]
     with pytest.raises(UserError, match="CPU or with CUDA, not on mps:0; leave the device out"):
-        open_engine(folder, TranslationOptions(device="mps:0"))
+        open_engine(folder, Opening(device="mps:0"))
 
 
 def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:

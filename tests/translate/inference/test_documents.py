@@ -13,13 +13,13 @@ from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator, joined
 from translate.models.folder import ModelFolder
 from translate.serving.service import _alternatives
-from translate.text.translation import Format, Translation, TranslationOptions
+from translate.text.translation import Document, Format, Search, Translation
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 
 
 def of_format(parts: ModelFolder, layout: Format) -> Translator:
-    return Translator(parts, TranslationOptions(format=layout))
+    return Translator(parts, document=Document(format=layout))
 
 
 def test_documents_are_translated_like_texts(translator: Translator) -> None:
@@ -66,15 +66,13 @@ def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
 class Swapped(SentenceSearch):
     """Writes other letters for the same words, as many as the source has."""
 
-    def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
-    ) -> dict[str, list[Translation]]:
-        return {line: [Translation(line.swapcase())] for line in lines}
+    def translate(self, lines: Sequence[str], **_: Any) -> list[list[Translation]]:
+        return [[Translation(line.swapcase())] for line in lines]
 
 
 def swapped(parts: ModelFolder, layout: Format, text: str) -> str:
     translator = of_format(parts, layout)
-    translator.sentences = Swapped(translator.engine, translator.decoding)
+    translator.sentences = Swapped(translator.engine, translator.sentences.config)
     return translator(text)
 
 
@@ -140,18 +138,14 @@ class Cutting(SentenceSearch):
 
     SAID = {"Nimm 30 Tabletten": "30", "Nimm 30": "Take", "Tabletten": "tablets"}
 
-    def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
-    ) -> dict[str, list[Translation]]:
-        return {
-            line: [Translation(said := self.SAID.get(line, ""), log_prob=-2.0, tokens=(said,), n_segments=1)]
-            for line in lines
-        }
+    def translate(self, lines: Sequence[str], **_: Any) -> list[list[Translation]]:
+        said = [self.SAID.get(line, "") for line in lines]
+        return [[Translation(text, log_prob=-2.0, tokens=(text,), n_segments=1)] for text in said]
 
 
 def test_lines_that_are_translated_alone_have_flags_and_scores_of_their_own(parts: ModelFolder) -> None:
     translator = of_format(parts, "markdown")
-    translator.sentences = Cutting(translator.engine, translator.decoding)
+    translator.sentences = Cutting(translator.engine, translator.sentences.config)
     (pieces,) = translator.documents(["Nimm 30\nTabletten\n"])
     (translation,) = [one for _, one in pieces if one is not None]
     assert translation.text == "Take\ntablets"
@@ -167,12 +161,12 @@ def test_alternatives_divide_long_sentences_where_the_best_translation_does(
     seen = set[bool]()
     search = SentenceSearch.translate
 
-    def spy(self: SentenceSearch, lines: Sequence[str], **how: Any) -> dict[str, list[Translation]]:
+    def spy(self: SentenceSearch, lines: Sequence[str], **how: Any) -> list[list[Translation]]:
         seen.add(how["divides"])
         return search(self, lines, **how)
 
     monkeypatch.setattr(SentenceSearch, "translate", spy)
-    Translator(parts, TranslationOptions(format=layout, checks=checks)).alternatives("der Hund schläft.", 2)
+    Translator(parts, document=Document(format=layout, checks=checks)).alternatives("der Hund schläft.", 2)
     assert seen == {divided}
 
 
@@ -188,16 +182,14 @@ class Ranked(SentenceSearch):
 
     SAID = {"Hans geht.": ["A"], "Eva kommt.": ["B", "C", "D"], "Alle singen.": ["ja " * 30, "so " * 30]}
 
-    def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
-    ) -> dict[str, list[Translation]]:
-        found = {line: [text.split() for text in self.SAID[line]] for line in lines}
+    def translate(self, lines: Sequence[str], *, no_repeat: int = 0, **_: Any) -> list[list[Translation]]:
+        found = [[text.split() for text in self.SAID[line]] for line in lines]
         if no_repeat:
-            found = {line: [list(dict.fromkeys(words)) for words in several] for line, several in found.items()}
-        return {
-            line: [Translation(" ".join(words), tokens=tuple(words), n_segments=1, n_source_tokens=3) for words in some]
-            for line, some in found.items()
-        }
+            found = [[list(dict.fromkeys(words)) for words in several] for several in found]
+        return [
+            [Translation(" ".join(words), tokens=tuple(words), n_segments=1, n_source_tokens=3) for words in some]
+            for some in found
+        ]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +198,7 @@ class Ranked(SentenceSearch):
 def test_alternatives_are_made_of_sentences_of_one_rank(text: str, expected: list[str], parts: ModelFolder) -> None:
     """A sentence with fewer hypotheses has its last one, and one that loops is searched again."""
     translator = Translator(parts)
-    translator.sentences = Ranked(translator.engine, translator.decoding)
+    translator.sentences = Ranked(translator.engine, translator.sentences.config)
     assert translator.alternatives(text, 2) == expected
 
 
@@ -221,7 +213,7 @@ def test_alternatives_are_distinct_and_few_enough(translator: Translator) -> Non
 
 def test_a_narrow_beam_is_widened_for_alternatives_and_not_for_the_best(parts: ModelFolder) -> None:
     text = "der Hund schläft im Haus."
-    narrow, wide = (Translator(parts, TranslationOptions(beam_size=n)) for n in (1, 4))
+    narrow, wide = (Translator(parts, Search(beam_size=n)) for n in (1, 4))
     assert narrow.alternatives(text, 3)
     assert narrow(text) not in narrow.alternatives(text, 3)
     assert {narrow(text), *narrow.alternatives(text, 3)} >= {wide(text)}

@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ from translate.inference.translator import Translator
 from translate.models import registry
 from translate.text.markup import MARKDOWN
 from translate.text.placeholders import PLACEHOLDER, symbol
-from translate.text.translation import Format, Translation
+from translate.text.translation import Document, Format, Translation
 
 SETS = Path(__file__).parents[2] / "formatting"
-# Tags on the right words of each development set: 159 of 177 and 161 of 175, less a margin for other processors.
-LEAST = {"de-en": 0.88, "en-de": 0.9}
+# Tags on the right words of each development set: 169 of 177 and 166 of 175, less a margin for other processors.
+LEAST = {"de-en": 0.93, "en-de": 0.92}
 
 TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>")
 TAGS = ["<b>", "</b>", "<i>", "</i>", '<a href="x.html">', "</a>", "<u>", "</u>"]
@@ -61,7 +60,7 @@ def reversed_words(text: str) -> str:
     return " ".join(reversed(text.split()))
 
 
-def search_by(speak: Callable[[str], str]) -> pipeline.Search:
+def search_by(speak: Callable[[str], str]) -> pipeline.SearchSentences:
     def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
         return {text: Translation(speak(text), log_prob=-1.0, tokens=("a",), n_segments=1) for text in texts}
 
@@ -72,35 +71,41 @@ def spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\s*\S+", text)]
 
 
-def random_attention(seed: int) -> pipeline.Align:
+class Aligner:
+    """Aligns words by a function of numbers of target and source words."""
+
+    def __init__(self, weight: Callable[[int, int, int], float]) -> None:
+        self.weight = weight
+        self.asked: list[list[tuple[str, str]]] = []
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+        self.asked.append(list(pairs))
+        return [self.of(spans(source), spans(target)) for source, target in pairs]
+
+    def of(self, source: list[tuple[int, int]], target: list[tuple[int, int]]) -> Alignment | None:
+        weights = [[self.weight(t, s, len(source)) for s in range(len(source))] for t in range(len(target))]
+        return Alignment(source, target, weights)
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [-float(target.index(symbol(0)) % 7) if symbol(0) in target else 0.0 for _, target in pairs]
+
+
+def at_random(seed: int) -> Aligner:
     draw = random.Random(seed)
-
-    def align(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-        return [
-            Alignment(a, b, [[draw.random() ** 5 for _ in a] for _ in b])
-            for a, b in ((spans(source), spans(target)) for source, target in pairs)
-        ]
-
-    return align
+    return Aligner(lambda t, s, n: draw.random() ** 5)
 
 
-def mirrored(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-    """Align words with those of the reversed sentence."""
-    found = []
-    for source, target in pairs:
-        n = len(spans(source))
-        weights = [[float(s == n - 1 - t) for s in range(n)] for t in range(len(spans(target)))]
-        found.append(Alignment(spans(source), spans(target), weights))
-    return found
+STRAIGHT = Aligner(lambda t, s, n: float(s == t))
+MIRRORED = Aligner(lambda t, s, n: float(s == n - 1 - t))  # for reversed words
 
 
 def translated(
     text: str,
-    align: pipeline.Align | None,
+    aligner: Aligner | None,
     speak: Callable[[str], str] = reversed_words,
     markup: re.Pattern[str] = PLACEHOLDER,
 ) -> str:
-    rules = Rules(source="de", target="en", n_symbols=16, checks=False, markup=markup, align=align)
+    rules = Rules(source="de", target="en", n_symbols=16, checks=False, markup=markup, aligner=aligner)
     (found,) = pipeline.translate([text], search_by(speak), rules)
     return found.text
 
@@ -127,7 +132,7 @@ def nested(draw: st.DrawFn, depth: int = 3) -> str:
 @example(text="Hund <b>{name}</b>und", seed=0)
 def test_words_stay_and_elements_stay_nested(text: str, seed: int) -> None:
     expected = translated(stripped(text), None)
-    found = translated(text, random_attention(seed))
+    found = translated(text, at_random(seed))
     assert words(found) == words(expected)
     assert tags(found) == tags(text)
     assert is_nested(found)
@@ -137,7 +142,7 @@ def test_words_stay_and_elements_stay_nested(text: str, seed: int) -> None:
 def test_no_tag_is_lost_or_doubled_in_damaged_markup(parts: list[str], seed: int) -> None:
     text = "".join(parts)
     expected = translated(stripped(text), None)
-    found = translated(text, random_attention(seed))
+    found = translated(text, at_random(seed))
     assert words(found) == words(expected)
     assert tags(found) == tags(text)
 
@@ -161,7 +166,7 @@ def test_no_tag_is_lost_or_doubled_in_damaged_markup(parts: list[str], seed: int
     ],
 )
 def test_elements_follow_their_words(text: str, expected: str) -> None:
-    found = translated(text, mirrored)
+    found = translated(text, MIRRORED)
     if "Katze" in text:  # an element over two sentences has one mark in each
         assert re.sub(r"</?b>", "", found) == re.sub(r"</?b>", "", expected)
         assert is_nested(found)
@@ -181,46 +186,32 @@ def test_elements_follow_their_words(text: str, expected: str) -> None:
     ],
 )
 def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None:
-    assert translated(text, mirrored, markup=MARKDOWN) == expected
+    assert translated(text, MIRRORED, markup=MARKDOWN) == expected
 
 
 def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
-    same = random_attention(0)
-
-    def straight(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-        return [
-            replace(one, weights=[[float(s == t) for s in range(len(one.source))] for t in range(len(one.target))])
-            for one in same(pairs)
-            if one
-        ]
-
     for text in (
         "Er sagte <b>„Ja!“</b> zu ihr",
         "Er sagte „<b>Ja</b>!“ zu ihr",
         "Wir (<i>heute</i>), sie <i>(bald)</i>",
     ):
-        assert translated(text, straight, str.swapcase) == re.sub(r"<\w>|</\w>", lambda t: t[0], _swapped(text))
+        assert translated(text, STRAIGHT, str.swapcase) == swapped(text)
 
 
-def _swapped(text: str) -> str:
+def swapped(text: str) -> str:
     return "".join(part if part.startswith("<") else part.swapcase() for part in re.split(r"(<[^>]*>)", text))
 
 
 def test_all_sentences_are_aligned_at_once_and_none_without_need() -> None:
-    asked: list[list[tuple[str, str]]] = []
-
-    def align(pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-        asked.append(list(pairs))
-        return mirrored(pairs)
-
-    rules = Rules(source="de", target="en", n_symbols=16, checks=False, align=align)
+    aligner = Aligner(MIRRORED.weight)
+    rules = Rules(source="de", target="en", n_symbols=16, checks=False, aligner=aligner)
     texts = ["Der Hund läuft", "<b>Der Hund läuft</b>", "Der <b>Hund</b>. Die <i>Katze</i>", "Ein <u>Tag</u>"]
     found = pipeline.translate(texts, search_by(reversed_words), rules)
     assert [one.text for one in found][:2] == ["läuft Hund Der", "<b>läuft Hund Der</b>"]
-    assert [len(pairs) for pairs in asked] == [3]
-    asked.clear()
+    assert [len(pairs) for pairs in aligner.asked] == [3]
+    aligner.asked.clear()
     pipeline.translate(["Der Hund", "<b>Der Hund</b>", "{name} <br> Katze"], search_by(reversed_words), rules)
-    assert asked == []
+    assert aligner.asked == []
 
 
 def test_a_sentence_that_cannot_be_aligned_has_symbols_for_its_marks() -> None:
@@ -230,20 +221,43 @@ def test_a_sentence_that_cannot_be_aligned_has_symbols_for_its_marks() -> None:
         asked.append(text)
         return text.upper()
 
-    assert translated("Der <b>Hund</b>", lambda pairs: [None] * len(pairs), speak) == "DER <b>HUND</b>"
+    class Unable(Aligner):
+        def of(self, source: list[tuple[int, int]], target: list[tuple[int, int]]) -> None:
+            return None
+
+    assert translated("Der <b>Hund</b>", Unable(MIRRORED.weight), speak) == "DER <b>HUND</b>"
     assert asked == ["Der Hund", f"Der {symbol(0)}Hund{symbol(1)}"]
 
 
 def test_a_copied_sentence_keeps_its_bytes() -> None:
     text = "This is <b>the  dog</b> that you have <i>seen </i>."
-    rules = Rules(source="de", target="en", n_symbols=16, align=mirrored)
+    rules = Rules(source="de", target="en", n_symbols=16, aligner=MIRRORED)
     (found,) = pipeline.translate([text], search_by(reversed_words), rules)
     assert (found.text, found.flags) == (text, ("language",))
 
 
+class Choosing(Aligner):
+    """Reads the first two words in the second one too; prefers one translation."""
+
+    def __init__(self, preferred: str) -> None:
+        super().__init__(lambda t, s, n: float(s == t) + 0.95 * (t == 1 and s == 0))
+        self.preferred, self.n_calls = preferred, 0
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.n_calls += 1
+        return [float(target == self.preferred) for _, target in pairs]
+
+
+@pytest.mark.parametrize("best", ["<b>AA BB</b> CC DD", "<b>AA</b> BB CC DD"])
+def test_runs_that_compete_are_chosen_by_their_probability(best: str) -> None:
+    aligner = Choosing(best.replace("<b>", f"{symbol(0)} ").replace("</b>", f" {symbol(1)}"))
+    assert translated("<b>aa</b> bb cc dd", aligner, str.upper) == best
+    assert aligner.n_calls == 1
+
+
 def test_many_marks_take_linear_time() -> None:
     text = "Das <b>Haus</b> ist <i>da</i>. " * 3000
-    assert tags(translated(text, mirrored)) == tags(text)
+    assert tags(translated(text, MIRRORED)) == tags(text)
 
 
 # The shipped models
@@ -288,7 +302,7 @@ def test_tags_are_on_the_right_words(shipped: tuple[str, Translator, list[list[s
 @pytest.mark.parametrize("layout", ["text", "markdown", "html", "srt"])
 def test_words_are_those_without_formatting(shipped: tuple[str, Translator, list[list[str]]], layout: Format) -> None:
     _, translator, rows = shipped
-    there = Translator(translator.engine, replace(translator.options, format=layout))
+    there = Translator(translator.engine, document=Document(format=layout))
     sources = [source for source, *_ in rows[:: 1 if layout == "text" else 7]]
     if layout == "markdown":
         marks = {"b": "**", "i": "*", "u": "~~", "/b": "**", "/i": "*", "/u": "~~", "a": "[", "/a": "](x.md)"}

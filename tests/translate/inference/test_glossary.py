@@ -19,7 +19,7 @@ from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.text.placeholders import SYMBOL, Glossary
-from translate.text.translation import Translation, TranslationOptions
+from translate.text.translation import Document, Opening, Translation
 
 TERMS = {"Hund|Hundes": "hound", "Haus": "R&D \\1 building", "rote Auto": "scarlet car", "Ball": "Zorb"}
 URL = "https://x.de/Hund"
@@ -108,7 +108,7 @@ def test_a_text_of_terms_alone_is_not_searched_with_symbols() -> None:
 
 def test_a_model_without_symbols_takes_no_glossary(parts: ModelFolder) -> None:
     with pytest.raises(UserError, match="the model has no placeholder symbols to hold the terms of a glossary with"):
-        Translator.load(parts.folder, terms=TERMS)
+        Translator.load(parts.folder, document=Document(terms=TERMS))
 
 
 def test_only_the_missing_terms_are_held() -> None:
@@ -125,7 +125,7 @@ def test_only_the_missing_terms_are_held() -> None:
 def shipped(terms: object) -> Translator:
     if "de-en" not in dict(registry.installed()):
         pytest.skip("de-en does not ship")
-    return Translator.load("de-en", terms=terms)  # type: ignore[arg-type]
+    return Translator.load("de-en", document=Document(terms=terms))  # type: ignore[arg-type]
 
 
 def nouns(texts: Sequence[str]) -> dict[str, str]:
@@ -169,7 +169,7 @@ def test_each_engine_holds_the_terms(engine: str) -> None:
     shipped(None)
     if engine == "ctranslate2":
         pytest.importorskip("ctranslate2")
-    translator = Translator.load("de-en", engine=engine, terms={"Hund": "Zorp"})  # type: ignore[arg-type]
+    translator = Translator.load("de-en", document=Document(terms={"Hund": "Zorp"}), opening=Opening(engine=engine))  # type: ignore[arg-type]
     assert "Zorp" in translator("Der Hund schläft im Haus.")
 
 
@@ -188,7 +188,9 @@ def test_command_python_and_server_give_the_same(tmp_path: Path, capsys: pytest.
     assert main(["text", "--model", "de-en", "--terms", str(file), "--input", str(source)]) == 0
     assert capsys.readouterr().out == expected
     body = {"q": text, "source": "de", "target": "en"}
-    with live(Serve(model=[dict(registry.installed())["de-en"]], threads=1), tmp_path / "serve") as server:
+    with live(
+        Serve(model=[dict(registry.installed())["de-en"]], opening=Opening(threads=1)), tmp_path / "serve"
+    ) as server:
         for glossary in (TERMS, file.read_text(encoding="utf-8")):
             assert (
                 server.http.post("/translate", json={**body, "glossary": glossary}).json()["translatedText"] == expected
@@ -222,6 +224,7 @@ def test_the_flag_is_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["flags"] == ["language", "term"]
 
 
-def test_options_take_a_checked_glossary_only() -> None:
+@pytest.mark.parametrize("terms", [["Haus"], 7])
+def test_other_values_than_a_glossary_are_refused(terms: object) -> None:
     with pytest.raises(UserError, match="terms = "):
-        TranslationOptions(terms={"Haus": "house"})  # type: ignore[arg-type]
+        Document(terms=terms)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 import translate
 from tests.conftest import CORPORA
-from tests.translate.conftest import MAX_LENGTH, SENTENCES
+from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
 from transformer.config import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
@@ -30,7 +30,7 @@ from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.conversion import convert
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import EngineName, Precision, TranslationOptions
+from translate.text.translation import EngineName, Opening, Precision, Search
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -68,11 +68,11 @@ def command(
 
 def both(folder: Path, beam_size: int) -> tuple[Translator, Translator]:
     engines = (
-        open_engine(folder, TranslationOptions(engine="torch")),
-        open_engine(folder, TranslationOptions(precision="fp32")),
+        open_engine(folder, Opening(engine="torch")),
+        open_engine(folder, Opening(precision="fp32")),
     )
     assert [type(engine) for engine in engines] == [TorchEngine, CTranslate2Engine]
-    ours, theirs = (Translator(engine, TranslationOptions(beam_size=beam_size)) for engine in engines)
+    ours, theirs = (Translator(engine, Search(beam_size=beam_size)) for engine in engines)
     return ours, theirs
 
 
@@ -205,7 +205,7 @@ def test_a_broken_package_is_not_used(parts: ModelFolder, monkeypatch: pytest.Mo
     monkeypatch.delattr(ctranslate2, "Translator")
     assert isinstance(open_engine(parts.folder), TorchEngine)
     with pytest.raises(UserError, match="ctranslate2 is broken"):
-        open_engine(parts.folder, TranslationOptions(engine="ctranslate2"))
+        open_engine(parts.folder, Opening(engine="ctranslate2"))
 
 
 def test_the_cache_may_be_damaged_deleted_or_read_only(
@@ -231,10 +231,10 @@ def test_a_search_without_repetitions_is_scored_by_the_model(name: str) -> None:
     """CTranslate2 renormalises the probabilities where it forbids a token."""
     folder = registry.locate(Path(name), print)
     names: tuple[EngineName, EngineName] = "torch", "ctranslate2"
-    ours, theirs = (open_engine(folder, TranslationOptions(engine=name, precision="fp32")) for name in names)
+    ours, theirs = (open_engine(folder, Opening(engine=name, precision="fp32")) for name in names)
     source = ours.tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
     config = SearchConfig(beam_size=3, n_best=3, no_repeat=2)
-    (found,) = theirs.search([source], [50], config)
+    (found,) = theirs.search(requests([source], [50]), config)
     assert len(found) == 3
     assert sorted(found, key=lambda hypothesis: -hypothesis.score) == found
     assert isinstance(ours, TorchEngine)
@@ -261,32 +261,32 @@ def test_other_weights_get_another_entry(parts: ModelFolder, tmp_path: Path, mon
 
 
 def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None:
-    assert isinstance(open_engine(parts.folder, TranslationOptions(precision="bf16")), TorchEngine)
-    assert isinstance(open_engine(parts.folder, TranslationOptions(device="cpu")), CTranslate2Engine)
+    assert isinstance(open_engine(parts.folder, Opening(precision="bf16")), TorchEngine)
+    assert isinstance(open_engine(parts.folder, Opening(device="cpu")), CTranslate2Engine)
     precisions: tuple[Precision, Precision] = "int8", "auto"
     for precision in precisions:
-        engine = open_engine(parts.folder, TranslationOptions(precision=precision))
+        engine = open_engine(parts.folder, Opening(precision=precision))
         assert isinstance(engine, CTranslate2Engine)
         assert "int8" in engine.translator.compute_type
     with pytest.raises(UserError, match="has no precision"):
-        open_engine(parts.folder, TranslationOptions(engine="torch", precision="int8"))
+        open_engine(parts.folder, Opening(engine="torch", precision="int8"))
     with pytest.raises(UserError, match="computes on the CPU, not on cuda"):
-        open_engine(parts.folder, TranslationOptions(engine="ctranslate2", device="cuda"))
+        open_engine(parts.folder, Opening(engine="ctranslate2", device="cuda"))
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:97", "meta"])
 def test_a_device_that_this_machine_lacks_is_refused_in_one_sentence(device: str, parts: ModelFolder) -> None:
     with pytest.raises(UserError, match=f"no device {device}"):
-        Translator.load(parts.folder, device=device)
+        Translator.load(parts.folder, opening=Opening(device=device))
 
 
 def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: ModelFolder, tmp_path: Path) -> None:
     small = tmp_path / "small"
     compress.run(Compress(model=parts.folder, out=small, dtype="int8"))
     assert TranslationSpec.load(small) == parts.spec.with_alignment_layer(parts.model)
-    engines = [open_engine(parts.folder), open_engine(small), open_engine(small, TranslationOptions(engine="torch"))]
+    engines = [open_engine(parts.folder), open_engine(small), open_engine(small, Opening(engine="torch"))]
     assert [engine.precision for engine in engines] == ["fp32", "int8", "fp32"]
-    assert open_engine(small, TranslationOptions(precision="fp32")).precision == "fp32"
+    assert open_engine(small, Opening(precision="fp32")).precision == "fp32"
 
 
 @pytest.mark.parametrize("engine", ["auto", "torch"])
@@ -295,7 +295,7 @@ def test_scores_are_never_in_bf16(
     engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device: True)
-    assert open_scorer(parts.folder, TranslationOptions(engine=engine, precision=precision)).precision == "fp32"
+    assert open_scorer(parts.folder, Opening(engine=engine, precision=precision)).precision == "fp32"
 
 
 @pytest.mark.parametrize("name", ["auto", "ctranslate2", "torch"])
@@ -305,7 +305,7 @@ def test_a_folder_of_a_later_format_is_refused(name: EngineName, parts: ModelFol
     description = json.loads((parts.folder / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(description | {"format": 2}), encoding="utf-8")
     with pytest.raises((UserError, CheckpointError), match="format 2 is unknown; this version reads 1"):
-        open_engine(tmp_path, TranslationOptions(engine=name))
+        open_engine(tmp_path, Opening(engine=name))
 
 
 def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFolder, tmp_path: Path) -> None:
@@ -315,11 +315,11 @@ def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFold
     with pytest.raises(CheckpointError, match="damaged or truncated"):
         open_engine(tmp_path)
     with pytest.raises(UserError, match="damaged"):
-        open_engine(tmp_path, TranslationOptions(engine="ctranslate2"))
+        open_engine(tmp_path, Opening(engine="ctranslate2"))
 
 
 def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
-    engine = open_engine(parts.folder, TranslationOptions(threads=1))
+    engine = open_engine(parts.folder, Opening(threads=1))
     again = pickle.loads(pickle.dumps(engine))
     assert (again.folder, again.n_workers) == (engine.folder, 1)
     assert again.translator.compute_type == engine.translator.compute_type

@@ -8,7 +8,7 @@ import torch
 
 import translate.inference.scoring
 import translate.inference.torch_engine
-from tests.translate.conftest import MAX_LENGTH, SENTENCES
+from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
@@ -21,7 +21,7 @@ from translate.models.folder import ModelFolder
 def test_scores_are_those_of_the_search_for_the_same_tokens(parts: ModelFolder) -> None:
     engine, most = TorchEngine(parts), 9
     sources = engine.tokenizer.encode_batch(["der Hund singt", "am See", "die Katze läuft im Garten."])
-    found = engine.search(sources, [most] * 3, SearchConfig(beam_size=5, n_best=5))
+    found = engine.search(requests(sources, [most] * 3), SearchConfig(beam_size=5, n_best=5))
     pairs = [(ids, hypothesis) for ids, best in zip(sources, found, strict=True) for hypothesis in best]
     scores = engine.score([ids for ids, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs])
     assert len(scores) == 15

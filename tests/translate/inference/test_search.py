@@ -21,7 +21,7 @@ from translate.inference.search import rerank
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation, TranslationOptions, join
+from translate.text.translation import Document, Search, Translation, join
 
 WEIGHT = 1.0  # of a model without a tuned weight
 LINES = ["der Hund singt", "die Katze läuft im Garten.", "im See"]
@@ -33,7 +33,8 @@ def opposite(parts: ModelFolder) -> ModelFolder:
 
 
 def translator(parts: ModelFolder, beam_size: int | None, reranker: ModelFolder | None, **options: bool) -> Translator:
-    return Translator(parts, TranslationOptions(beam_size=beam_size, format="lines", **options), reranker=reranker)
+    document = Document(format="lines", **options)
+    return Translator(parts, Search(beam_size=beam_size), document, reranker=reranker)
 
 
 def test_the_reverse_log_probability_is_the_score_of_the_source(parts: ModelFolder, opposite: ModelFolder) -> None:
@@ -83,11 +84,11 @@ def test_what_the_other_model_cannot_read_comes_last(opposite: ModelFolder) -> N
     texts = ["q" * n for n in range(1, MAX_LENGTH + 1)]
     of_length = dict(zip(map(len, model.tokenizer.encode_batch(texts)), texts, strict=True))
     blank, long, read = map(translation, ("", of_length[MAX_LENGTH], of_length[MAX_LENGTH - 1]))  # one place is eos's
-    found = rerank(model, {"der Hund": [blank, long, read], "": [blank]}, WEIGHT)
-    assert [one.text for one in found["der Hund"]] == [read.text, blank.text, long.text]
-    assert [one.rerank_score is None for one in found["der Hund"]] == [False, True, True]
-    assert found[""] == [blank]
-    assert rerank(model, {}, WEIGHT) == {}
+    one_line, empty = rerank(model, [("der Hund", [blank, long, read]), ("", [blank])], WEIGHT)
+    assert [one.text for one in one_line] == [read.text, blank.text, long.text]
+    assert [one.rerank_score is None for one in one_line] == [False, True, True]
+    assert empty == [blank]
+    assert rerank(model, [], WEIGHT) == []
 
 
 def test_text_that_the_other_model_cannot_read_has_no_score(parts: ModelFolder, opposite: ModelFolder) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from translate.errors import UserError
-from translate.inference.research import Term, read_terms
+from translate.inference.constraints import Term, read_terms
 
 
 def test_a_term_is_a_whole_word() -> None:

@@ -1,11 +1,10 @@
 """Output line n is the translation of input line n, for any content of the lines."""
 
-import inspect
 import io
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -16,22 +15,23 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import translate.inference.search
-import translate.inference.translator
+import translate.inference.engine
+import translate.text.formats
 from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import Hypothesis
+from transformer.search.hypothesis import Hypothesis, Request
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
-from translate.inference.search import _BATCH_TOKENS, LIMIT, Ids, SentenceSearch, _batches
-from translate.inference.translator import _BREAK, FIRST_WINDOW, Translator, _windows
+from translate.inference.search import LIMIT, SentenceSearch
+from translate.inference.torch_engine import TorchEngine
+from translate.inference.translator import FIRST_TEXTS, Translator
 from translate.models.folder import ModelFolder
-from translate.text.placeholders import Glossary
+from translate.text.formats import one_line
 from translate.text.sentences import cut
-from translate.text.translation import Translation, TranslationOptions
+from translate.text.translation import Document, Opening, Search, Translation
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
@@ -77,7 +77,7 @@ def test_translating_shuffled_lines_shuffles_the_translations(translator: Transl
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
     together = [*translator.translate_lines(lines)]
-    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.engine, "BATCH_HYPOTHESES", 1)
     alone = [*translator.translate_lines(lines)]
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
@@ -122,7 +122,7 @@ class Talker(SentenceSearch):
     """A search that always finds the same sentence."""
 
     def __init__(self, translator: Translator, sentence: str) -> None:
-        super().__init__(translator.engine, translator.decoding)
+        super().__init__(translator.engine, translator.sentences.config)
         self.ids = self.engine.tokenizer.encode(sentence)
 
     def hypotheses(self, *arguments):  # type: ignore[no-untyped-def]
@@ -164,7 +164,7 @@ def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:
 def test_streaming_reads_a_bounded_number_of_lines_ahead(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate.inference.translator, "WINDOW", 30)
+    monkeypatch.setattr(translate.text.formats, "WINDOW", 30)
     lines = iter(["Ja."] * 1000)
     found = translator.translate_lines(lines)
     next(found)
@@ -183,8 +183,7 @@ def test_the_first_window_of_an_iterator_is_small_and_that_of_a_list_is_not(tran
 
     for method in (translator, translator.passages, translator.translate_lines):
         next(method(texts()))
-        assert n_read == FIRST_WINDOW
-    assert [len(window) for window in _windows(["Ja."] * 1500, str)] == [1024, 476]
+        assert n_read == FIRST_TEXTS
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "x\ud800"])
@@ -204,7 +203,7 @@ def test_a_name_instead_of_a_model_gets_a_sentence() -> None:
 def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> None:
     """A wider beam for a longer list would have another best translation."""
     with pytest.raises(UserError, match="n_best = 3: a beam of 2 has fewer translations"):
-        Translator(parts, TranslationOptions(beam_size=2)).n_best(["der Hund"], 3)
+        Translator(parts, Search(beam_size=2)).n_best(["der Hund"], 3)
     with pytest.raises(UserError, match="n_best = 0: must be at least 1"):
         Translator(parts).n_best(["der Hund"], 0)
     with pytest.raises(UserError, match="n = -1: must be at least 0"):
@@ -213,7 +212,7 @@ def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> 
 
 def test_lines_without_checks_are_those_of_the_model_alone_and_calling_is_translating(parts: ModelFolder) -> None:
     lines = [line for line in mixture(60) if "\n" not in line]
-    bare = Translator(parts, TranslationOptions(format="lines", checks=False))
+    bare = Translator(parts, document=Document(format="lines", checks=False))
     expected = [t.text for t in bare.translate_lines(lines)]
     assert [t.text for t in bare.passages(lines)] == expected
     assert bare("\n".join(lines)) == bare.translate("\n".join(lines)) == "\n".join(expected)
@@ -250,19 +249,19 @@ def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> 
 def test_each_length_penalty_scores_by_its_rule_and_only_gnmt_has_an_alpha(
     parts: ModelFolder, rule: Literal["average", "none"]
 ) -> None:
-    by_rule = Translator(parts, TranslationOptions(length_penalty=rule))
+    by_rule = Translator(parts, Search(length_penalty=rule))
     for found in by_rule.translate_lines(["der Hund", "die Katze singt. "]):
         n_tokens = len(found.tokens) + 1
         assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
     assert [t.score for t in by_rule.translate_lines(["", " "])] == [0.0, 0.0]
     with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
-        Translator(parts, TranslationOptions(length_penalty=rule, alpha=0.6))
+        Translator(parts, Search(length_penalty=rule, alpha=0.6))
 
 
 def test_the_length_penalty_of_the_folder_is_the_default(parts: ModelFolder) -> None:
     decoding = replace(parts.spec.decoding, length_penalty="average")
     averaging = replace(parts, spec=replace(parts.spec, decoding=decoding))
-    averaged, gnmt = TranslationOptions(length_penalty="average"), TranslationOptions(length_penalty="gnmt")
+    averaged, gnmt = Search(length_penalty="average"), Search(length_penalty="gnmt")
     for one, other in (
         (Translator(averaging), Translator(parts, averaged)),
         (Translator(averaging, gnmt), Translator(parts)),
@@ -271,15 +270,15 @@ def test_the_length_penalty_of_the_folder_is_the_default(parts: ModelFolder) -> 
 
 
 def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
-    decoding = Translator(parts, TranslationOptions(beam_size=3, alpha=0.0)).decoding
+    decoding = Translator(parts, Search(beam_size=3, alpha=0.0)).sentences.config
     assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.spec.decoding.max_extra)
     with pytest.raises(UserError, match="beam_size = 0"):
-        Translator(parts, TranslationOptions(beam_size=0))
+        Translator(parts, Search(beam_size=0))
 
 
 def test_threads_whose_buffers_would_take_all_memory_are_refused() -> None:
     with pytest.raises(UserError, match="threads = 5000"):
-        TranslationOptions(threads=5000)
+        Opening(threads=5000)
 
 
 def test_scores_are_log_probabilities(translator: Translator) -> None:
@@ -290,23 +289,30 @@ def test_scores_are_log_probabilities(translator: Translator) -> None:
         )
 
 
-def test_every_setting_of_load_reaches_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {
-        "beam_size": 3, "alpha": 0.25, "length_penalty": "gnmt", "rerank": "back", "checks": False, "terms": None,
-        "format": "tsv", "column": 2, "engine": "torch", "precision": "fp32", "device": "cpu", "threads": 1,
-    }  # fmt: skip
-    assert {"path", "say", *settings} == inspect.signature(Translator.load).parameters.keys()
-    monkeypatch.setattr(Translator, "open", lambda *arguments: arguments)
-    expected = TranslationOptions(**settings)  # type: ignore[arg-type]
-    assert Translator.load("de-en", **settings, say=print) == ("de-en", expected, print)  # type: ignore[arg-type, comparison-overlap]
-    glossary = {"Haus": "house"}
-    _, options, _ = Translator.load("de-en", terms=glossary)  # type: ignore[misc]
-    assert options.terms.find("Haus") == Glossary.of(glossary).find("Haus")
+def test_what_load_is_given_reaches_the_models_and_the_translator(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, Opening]] = []
+
+    def opener(name: str, source: str, target: str) -> Callable[[Path, Opening], TorchEngine]:
+        folder = replace(parts, spec=replace(parts.spec, source=source, target=target))
+        return lambda path, opening: opened.append((name, opening)) or TorchEngine(folder)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr("translate.inference.translator.open_engine", opener("model", "de", "en"))
+    monkeypatch.setattr("translate.inference.translator.open_scorer", opener("reranker", "en", "de"))
+    search = Search(beam_size=3, alpha=0.25, length_penalty="gnmt", rerank=parts.folder)
+    document = Document(checks=False, format="tsv", column=2)
+    opening = Opening(engine="torch", precision="fp32", device="cpu", threads=1)
+    loaded = Translator.load(parts.folder, search, document, opening, say=print)
+    assert opened == [("model", opening), ("reranker", opening)]
+    assert loaded.document == document
+    assert (loaded.sentences.config.beam_size, loaded.sentences.config.alpha) == (3, 0.25)
+    assert loaded.reranker is not None
 
 
 def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
     run = Path(parts.folder).parent
-    loaded = Translator.load(run, device="cpu", engine="torch")
+    loaded = Translator.load(run, opening=Opening(device="cpu", engine="torch"))
     assert [*loaded.translate_lines(PLAIN)] == [*translator.translate_lines(PLAIN)]
 
 
@@ -342,8 +348,8 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
-    monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
+    monkeypatch.setattr(translate.inference.engine, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.text.formats, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
     assert [t.log_prob for t in alone] == pytest.approx([t.log_prob for t in together], abs=1e-4)
@@ -352,9 +358,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
 def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Translator) -> None:
     lines = iter(["x" * 30_000] * 100)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            translator.sentences, "translate", lambda lines, **_: {line: [Translation(line)] for line in lines}
-        )
+        patch.setattr(translator.sentences, "translate", lambda lines, **_: [[Translation(line)] for line in lines])
         next(translator.translate_lines(lines))
     assert len(list(lines)) == 100 - 9
 
@@ -374,7 +378,7 @@ def test_long_sentences_are_split_in_passages_but_not_in_lines(
 
 def test_the_n_best_are_those_of_the_search_best_first(parts: ModelFolder) -> None:
     lines = ["der Hund singt", " ", "am See"]
-    wide = Translator(parts, TranslationOptions(beam_size=5))
+    wide = Translator(parts, Search(beam_size=5))
     found = list(wide.n_best(lines, 5))
     assert [len(best) for best in found] == [5, 1, 5]
     assert [best[0] for best in found] == [*wide.translate_lines(lines)]
@@ -387,12 +391,14 @@ def test_an_overlong_translation_is_searched_again_and_flagged(parts: ModelFolde
     class Verbose(SentenceSearch):
         """Answers with a long sentence, or with a short one if repetitions are excluded."""
 
-        def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
+        def hypotheses(
+            self, requests: Iterable[Request], n_best: int, no_repeat: int
+        ) -> dict[Request, list[Hypothesis]]:
             said = self.engine.tokenizer.encode("Ja." if no_repeat else "der Hund singt im Haus, ein Vogel am See.")
-            return {ids: [Hypothesis(said, -0.5 * (len(said) + 1), -0.5)] * n_best for ids in sources}
+            return {request: [Hypothesis(said, -0.5 * (len(said) + 1), -0.5)] * n_best for request in requests}
 
     translator = Translator(parts)
-    translator.sentences = Verbose(translator.engine, translator.decoding)
+    translator.sentences = Verbose(translator.engine, translator.sentences.config)
     (found,) = translator.passages(["am See"])
     assert (found.text, "repetition" in found.flags) == ("Ja.", True)
 
@@ -412,39 +418,8 @@ def test_placeholders_are_symbols_where_the_tokenizer_has_them(parts: ModelFolde
     assert (many.text, many.flags) == ("JA {a} {b} {c}.", ("placeholders",))
 
 
-@st.composite
-def sources_of_any_length(draw: st.DrawFn, longest: int) -> list[Ids]:
-    """Up to 700 sources, shortest first; lists of hypothesis would nearly always be short."""
-    rng = random.Random(draw(st.integers(0, 2**32)))
-    n, limit = draw(st.integers(0, 700)), draw(st.integers(1, longest))
-    return [(5,) * length for length in sorted(rng.choices(range(1, limit + 1), k=n))]
-
-
-@given(sources_of_any_length(60), st.integers(1, 9), st.integers(1, 4))
-def test_every_worker_has_its_share_of_the_batches(sources: list[Ids], beam_size: int, n_workers: int) -> None:
-    batches = list(_batches(sources, beam_size, n_workers))
-    assert [ids for batch in batches for ids in batch] == sources
-    sizes = [sum(len(ids) + 1 for ids in batch) for batch in batches]
-    for batch in batches:
-        assert len(batch) <= 512 // beam_size
-        assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= _BATCH_TOKENS
-    share = max(256, sum(sizes) / n_workers)
-    assert max(sizes, default=0) <= share + 60 + 1
-
-
-@given(sources_of_any_length(20), st.integers(1, 9))
-def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(sources: list[Ids], beam_size: int) -> None:
-    batches = _batches(sources, beam_size, 2, mixes_lengths=False)
-    assert [ids for batch in batches for ids in batch] == sources
-    assert all(len(set(map(len, batch))) == 1 for batch in batches)
-    assert (
-        len(batches)
-        <= len(set(sources)) + 2 + sum(len(s) + 1 for s in sources) // 256 + beam_size * len(sources) // 256
-    )
-
-
 def test_a_single_text_is_not_taken_for_a_list(parts: ModelFolder) -> None:
-    translator = Translator(parts, TranslationOptions(beam_size=2))
+    translator = Translator(parts, Search(beam_size=2))
     for method in (translator.translate_lines, translator.passages):
         with pytest.raises(TypeError, match="calling the translator"):
             list(method("ein Hund"))
@@ -452,12 +427,12 @@ def test_a_single_text_is_not_taken_for_a_list(parts: ModelFolder) -> None:
 
 @given(st.text("a \t\n", max_size=12))
 def test_a_line_break_and_the_white_space_around_it_are_one_space(text: str) -> None:
-    assert _BREAK.sub(" ", text) == re.sub(r"[ \t]*\n[ \t]*", " ", text)
-    assert _BREAK.sub(" ", text.replace("\n", "\r\n")) == _BREAK.sub(" ", text)
+    assert one_line(text) == re.sub(r"[ \t]*\n[ \t]*", " ", text.removesuffix("\n"))
+    assert one_line(text.replace("\n", "\r\n") + "x") == one_line(text + "x")
 
 
 def test_long_white_space_takes_no_longer_than_other_text() -> None:
     """A quadratic rule took 22 seconds for 60,000 spaces, which could block a server."""
     start = time.perf_counter()
-    assert _BREAK.sub(" ", "a" + " " * 500_000 + "b").startswith("a ")
+    assert one_line("a" + " " * 500_000 + "b").startswith("a ")
     assert time.perf_counter() - start < 5

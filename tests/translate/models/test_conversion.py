@@ -25,7 +25,7 @@ from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.conversion import Affine, _sinusoids, convert, head_width, projections, read_weights
 from translate.models.folder import ModelFolder
-from translate.text.translation import EngineName
+from translate.text.translation import EngineName, Opening
 
 
 @pytest.mark.parametrize("storage", get_args(Storage))
@@ -89,7 +89,7 @@ def test_a_diverged_model_is_refused_however_it_is_stored(
     assert load_tensors(tmp_path / "x" / "model.safetensors")[name].isnan().any()
     for engine in get_args(EngineName):
         with pytest.raises(UserError, match="not finite"):
-            Translator.load(tmp_path / "x", engine=engine, device="cpu").translate("der Hund")
+            Translator.load(tmp_path / "x", opening=Opening(engine=engine, device="cpu")).translate("der Hund")
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de"])

@@ -19,6 +19,7 @@ from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.models.registry import find_model, locate
+from translate.text.translation import Opening
 
 
 def fail(message: str) -> None:
@@ -295,7 +296,9 @@ def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) ->
     card = (Path("runs/tiny") / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# Small, int8\n\n- It is one.\n\nStored in int8 by")
     lines = ["der Hund singt.", "", "Ja."]
-    few, many = ([*Translator.load(name, device="cpu").translate_lines(lines)] for name in ("tiny", "small"))
+    few, many = (
+        [*Translator.load(name, opening=Opening(device="cpu")).translate_lines(lines)] for name in ("tiny", "small")
+    )
     assert [t.text == "" for t in few] == [t.text == "" for t in many]
     assert [t.log_prob for t in few] != [t.log_prob for t in many]
     assert main(["compress", "small", "--out", "runs/tiny"]) == 2

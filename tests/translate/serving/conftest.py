@@ -8,6 +8,7 @@ import pytest
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving.settings import Serve
+from translate.text.translation import Opening
 
 
 @pytest.fixture(scope="session")
@@ -22,4 +23,4 @@ def folders(parts: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> lis
 @pytest.fixture(scope="session")
 def options(folders: list[Path]) -> Serve:
     """Options of a server whose translations are those of the fixture `translator`."""
-    return Serve(model=folders, threads=2)
+    return Serve(model=folders, opening=Opening(threads=2))

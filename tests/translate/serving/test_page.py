@@ -12,8 +12,8 @@ import pytest
 
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
 from tests.translate.serving.live import Live, live
-from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engine import Found, Sources
+from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.inference.engine import Hypotheses
 from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
@@ -41,10 +41,12 @@ class WordByWord(TorchEngine):
         """Return the engine of a model folder."""
         return cls(ModelFolder.open(folder))
 
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         """Return a word-by-word translation of each source; each further hypothesis has one more word."""
         names = WORDS if self.spec.source == "de" else {english: german for german, english in WORDS.items()}
-        texts = [re.sub(r"\w+", lambda m: names.get(m[0], m[0]), self.tokenizer.decode(ids)) for ids in sources]
+        texts = [
+            re.sub(r"\w+", lambda m: names.get(m[0], m[0]), self.tokenizer.decode(request.ids)) for request in requests
+        ]
         return [[self._hypothesis("now " * n + text) for n in range(config.n_best)] for text in texts]
 
     def _hypothesis(self, text: str) -> Hypothesis:

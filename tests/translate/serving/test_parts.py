@@ -35,6 +35,7 @@ from translate.serving.observing import _forget_dead
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.service import Service
 from translate.serving.settings import Serve
+from translate.text.translation import Opening
 
 
 def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +138,12 @@ def test_mistakes_at_the_start_give_a_one_sentence_error(
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [(Serve(), (4, 2)), (Serve(workers=3), (3, 1)), (Serve(workers=11), (1, 1)), (Serve(workers=3, threads=5), (4, 1))],
+    [
+        (Serve(), (4, 2)),
+        (Serve(workers=3), (3, 1)),
+        (Serve(workers=11), (1, 1)),
+        (Serve(workers=3, opening=Opening(threads=5)), (4, 1)),
+    ],
 )
 def test_workers_share_the_cores_that_the_process_may_use(
     monkeypatch: pytest.MonkeyPatch, options: Serve, expected: tuple[int, int]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from tests.translate.conftest import requests
+from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.inference.engine import Engine
 from translate.serving.scheduler import CancelledError, FairQueue, Scheduler, Ticket
 
@@ -26,12 +27,12 @@ class Recorder:
         self.free = threading.Event()
         self.free.set()
 
-    def search(self, sources: Sequence[Sequence[int]], limits: Sequence[int], config: SearchConfig) -> list[Any]:
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> list[Any]:
         self.free.wait(10)
-        self.batches.append([tuple(ids) for ids in sources])
-        if any(BAD in ids for ids in sources):
+        self.batches.append([request.ids for request in requests])
+        if any(BAD in request.ids for request in requests):
             raise ValueError(BAD)
-        return [[Hypothesis(tuple(ids), 0.0, 0.0)] for ids in sources]
+        return [[Hypothesis(request.ids, 0.0, 0.0)] for request in requests]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
         self.free.wait(10)
@@ -47,8 +48,7 @@ def scheduler() -> Iterator[Scheduler]:
 
 
 def search(scheduler: Scheduler, ticket: Ticket, engine: Recorder, sources: Sequence[Sequence[int]]) -> list[Any]:
-    limits = [5] * len(sources)
-    return scheduler.search(ticket, cast(Engine, engine), sources, limits, CONFIG)
+    return scheduler.search(ticket, cast(Engine, engine), requests(sources, [5] * len(sources)), CONFIG)
 
 
 def score(scheduler: Scheduler, ticket: Ticket, engine: Recorder, *pairs: tuple[Sequence[int], Sequence[int]]) -> Any:

@@ -19,14 +19,14 @@ from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
     Glossary,
-    closed_up,
-    hold,
     is_emptied,
+    mask,
     missing_terms,
     protect,
     restore,
     symbol,
     unframed,
+    without_space_in_marks,
 )
 from translate.text.sentences import between, readable
 
@@ -350,7 +350,7 @@ def test_marks_that_lost_their_words_are_noticed(source: str, translation: str, 
     ],
 )
 def test_marks_around_words_touch_them_as_in_the_source(source: str, translation: str, expected: str) -> None:
-    assert closed_up(translation, protect(source, MARKDOWN)) == expected
+    assert without_space_in_marks(translation, protect(source, MARKDOWN)) == expected
 
 
 @given(HARD, st.randoms(use_true_random=False))
@@ -359,9 +359,9 @@ def test_closing_up_removes_white_space_alone(sentence: str, rng: random.Random)
     symbols = [symbol(i) for i in range(len(protected.originals))]
     rng.shuffle(symbols)
     translation = " a  b ".join(["", *symbols, ""])
-    closed = closed_up(translation, protected)
+    closed = without_space_in_marks(translation, protected)
     assert "".join(closed.split()) == "".join(translation.split())
-    assert closed_up(closed, protected) == closed
+    assert without_space_in_marks(closed, protected) == closed
 
 
 def test_the_label_of_a_reference_is_a_mark_and_its_text_is_translated() -> None:
@@ -369,7 +369,7 @@ def test_the_label_of_a_reference_is_a_mark_and_its_text_is_translated() -> None
     assert (before, inner.text, after) == ("[", "Der Hund", "][der Hund]")
     protected = protect("Ein [Hund][a] und ![die Katze][b c].", MARKDOWN)
     assert protected.originals == ("[", "][a]", "![", "][b c]")
-    assert closed_up("A ⟦1⟧ dog ⟦2⟧ and ⟦3⟧ the cat⟦4⟧.", protected) == "A ⟦1⟧dog⟦2⟧ and ⟦3⟧the cat⟦4⟧."
+    assert without_space_in_marks("A ⟦1⟧ dog ⟦2⟧ and ⟦3⟧ the cat⟦4⟧.", protected) == "A ⟦1⟧dog⟦2⟧ and ⟦3⟧the cat⟦4⟧."
     assert is_emptied("A dog ⟦1⟧ ⟦2⟧ and ⟦3⟧the cat⟦4⟧.", protected)
 
 
@@ -396,7 +396,7 @@ def test_text_in_any_normal_form_is_restored(text: str) -> None:
 
 def test_held_spans_continue_the_numbering_and_are_restored_at_any_position() -> None:
     text = f"Am 30.11.2024 zahlt {symbol(0)} an {symbol(1)} 1.234,56 € und 3 Taler."
-    held = hold(text, [(text.index("30"), text.index(" zahlt")), (text.index("1.234"), text.index(" und 3"))])
+    held = mask(text, [(text.index("30"), text.index(" zahlt")), (text.index("1.234"), text.index(" und 3"))])
     assert held.text == f"Am {symbol(2)} zahlt {symbol(0)} an {symbol(1)} {symbol(3)} und 3 Taler."
     said = f"{symbol(1)} {symbol(3)} {symbol(0)} {symbol(2)}"
     assert restore(said, held.originals) == f"{symbol(1)} 1.234,56 € {symbol(0)} 30.11.2024"

@@ -14,6 +14,7 @@ from tests.translate.training.conftest import before_update, interrupt
 from tests.translate.training.test_loop import metrics
 from transformer.config import load_config
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from translate.commands import prepare, train
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
@@ -21,7 +22,6 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import DecodingConfig
 from translate.training.parent import Parent
 from translate.training.update import Updater
 
@@ -114,7 +114,7 @@ def test_settings_of_the_search_are_the_parents_where_the_experiment_sets_none(t
     assert (after.best_source_tokens, after.reverse_weight) == (31, 0.3)
     assert (after.low_confidence, after.low_rerank_score) == (None, None), "measured on other probabilities"
     recorded = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    assert recorded["decoding"] == dataclasses.asdict(after.decoding)
+    assert recorded["decoding"] == after.decoding.decoding()
     (said,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("[decoding]"))
     taken = [f"{key} = {json.dumps(value)}" for key, value in recorded["decoding"].items() if key not in own]
     assert said == f"[decoding] {', '.join(taken)}: as in {parent}"
@@ -124,7 +124,7 @@ def test_nothing_that_was_measured_in_one_direction_is_taken_over_for_the_other(
     data = {"source": "en", "target": "de"}
     run = fine_tune(toy, "back", measured(parent), training={"max_steps": 1}, data=data)
     spec = TranslationSpec.load(run / "model")
-    assert spec.decoding == DecodingConfig()
+    assert spec.decoding == SearchConfig()
     assert [name for name in MEASURED if getattr(spec, name) is not None] == []
 
 
