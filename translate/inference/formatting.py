@@ -59,6 +59,7 @@ _OTHER_ELEMENTS = re.compile(
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
 )
+_SIGN = re.compile(r"[<\[\]*_~]")  # every mark has one, and most sentences have none
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
 
@@ -202,6 +203,8 @@ def _without(text: str, marks: Sequence[_Mark]) -> str:
 
 def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
     """Return the marks of pairs, and those whose partner must be in another sentence, in order."""
+    if not _SIGN.search(text):
+        return []
     waiting: dict[str, list[_Mark]] = {}
     marks, pairs = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))], []
     for mark in marks:
@@ -269,14 +272,14 @@ class Pair:
     Attributes:
         translation: the text, with placeholders.
         source, target: both sides as a model reads and writes them: with symbols for placeholders, the same on both.
-        held: what the symbols of `target` stand for in `translation`.
+        held: where symbols are in `target`, and what they stand for in `translation`.
         elements: those of the sentence; start and stop are in `source`.
     """
 
     translation: str
     source: str
     target: str
-    held: tuple[Span, ...]
+    held: tuple[tuple[Span, Span], ...]
     elements: tuple[Element, ...]
 
     @property
@@ -325,15 +328,15 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
         n = min(n_before(element.stop, is_start=False), len(solid))
         return replace(element, start=start, stop=max(start, solid[n - 1] + 1 if n else 0))
 
-    parts, held, end = list[str](), list[Span](), 0
+    target, held, end = "", list[tuple[Span, Span]](), 0
     for start, stop in placeholder_spans(translation, pattern):
-        if (original := translation[start:stop]) in left:
+        if (original := translation[start:stop]) in left[:MOST_SYMBOLS]:
             n = left.index(original)
             left[n] = ""  # each is found once
-            parts += [translation[end:start], symbol(n)]
-            held.append((start, stop))
+            target += translation[end:start] + symbol(n)
+            held.append(((len(target) - len(symbol(n)), len(target)), (start, stop)))
             end = stop
-    target = "".join([*parts, translation[end:]])
+    target += translation[end:]
     return Pair(translation, source, target, tuple(held), tuple(map(moved, formatted.elements)))
 
 
@@ -421,10 +424,8 @@ class _Placement:
             if element.first < element.last:
                 around.append(around[-1].children[-1])
         self._place(root)
-        symbols = [match.span() for match in SYMBOL.finditer(self.pair.target)]
-        held = list(zip(symbols, self.pair.held, strict=True))
         marks = [
-            (place + sum((d - c) - (b - a) for (a, b), (c, d) in held if b <= place), mark)
+            (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.held if b <= place), mark)
             for place, *_, mark in sorted(self._marks(root, 1))
         ]
         return _with(self.pair.translation, marks)

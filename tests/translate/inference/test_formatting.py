@@ -24,7 +24,22 @@ LEAST = {"de-en": 0.93, "en-de": 0.92}
 
 TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>")
 TAGS = ["<b>", "</b>", "<i>", "</i>", '<a href="x.html">', "</a>", "<u>", "</u>"]
-WORDS = ["Haus", "Hund", "und", "läuft", "{name}", "3,5", "Haus-Tür", "offen.", "Ja!", "„Gut“", "<br>", "😀", "`x`"]
+WORDS = [
+    "Haus",
+    "Hund",
+    "und",
+    "läuft",
+    "{name}",
+    "3,5",
+    "Haus-Tür",
+    "offen.",
+    "Ja!",
+    "„Gut“",
+    "<br>",
+    "😀",
+    "`x`",
+    symbol(0),
+]
 
 
 EMPTY = re.compile(r"<([a-z]+)[^<>]*>\s*</\1>")  # an object without words, such as an icon
@@ -253,6 +268,11 @@ def test_runs_that_compete_are_chosen_by_their_probability(best: str) -> None:
     aligner = Choosing(best.replace("<b>", f"{symbol(0)} ").replace("</b>", f" {symbol(1)}"))
     assert translated("<b>aa</b> bb cc dd", aligner, str.upper) == best
     assert aligner.n_calls == 1
+
+
+def test_more_placeholders_than_there_are_symbols_stay_in_their_places() -> None:
+    text = "Der <b>Hund</b> " + "{x} " * 120 + "<i>läuft</i>"
+    assert translated(text, STRAIGHT, str.lower) == text.lower()
 
 
 def test_many_marks_take_linear_time() -> None:
