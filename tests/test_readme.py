@@ -227,19 +227,18 @@ def test_evaluation_sets_in_the_training_text_are_those_of_the_cards():
 
 
 def test_numbers_of_the_readme_are_those_of_records():
-    rows = re.findall(r"^\| \[([\w-]+)\]\(.*?\|.*?\| (\S+) \| (\S+) \|$", README, re.MULTILINE)
+    rows = re.findall(r"^\| \[([\w-]+)\]\(.*?\|.*?\| ([^|]+) \|$", README, re.MULTILINE)
     assert len(rows) >= 3
-    for run, test_set, bleu in rows:
-        assert bleu == f"{records()[run]['scores'][test_set]['bleu']['score']:.1f}"
+    for run, scores in rows:
+        for test_set, bleu in (score.split() for score in scores.split(", ")):
+            assert bleu == f"{records()[run]['scores'][test_set]['bleu']['score']:.1f}"
     record = records()["bench-train-small-avx512"]  # older ones have contenders that are not tuned as well
     ratios = {name: contender["ours_is_times"] for name, contender in record["contenders"].items()}
     text = " ".join(README.split())
     for name in ("torch", "hf-tuned"):
         assert f"{ratios[name]:.1f} times as fast as a tuned loop" in text
-    assert f"{ratios['hf']:.0f} times as fast as MarianMTModel untuned" in text
     times = {name: of["ours_is_times"] for name, of in records()["bench-train-small-processor"]["contenders"].items()}
     assert f"[{times['ours-float32']:.2f} times]" in text
-    assert f"the tuned loops {times['torch']:.2f} and {times['hf-tuned']:.2f} times" in text
 
 
 def test_the_speed_of_the_server_is_that_of_its_newest_record():

@@ -91,10 +91,10 @@ class ModelConfig:
         for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(get_args(choices))
-                raise ConfigError(f"model.{name} = {getattr(self, name)!r} is none of: {known}")
+                raise ConfigError(f"model.{name} = {getattr(self, name)!r:.80} is none of: {known}")
         for name, hint in _hints().items():
             if not _fits(getattr(self, name), hint):
-                raise ConfigError(f"model.{name} = {getattr(self, name)!r} has the wrong type")
+                raise ConfigError(f"model.{name} = {getattr(self, name)!r:.80} has the wrong type")
         for name in (*_SIZES, "d_k", "d_v", "window"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"model.{name} = {value} must be at least 1")

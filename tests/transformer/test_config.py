@@ -188,3 +188,10 @@ def test_an_override_that_fits_no_model_is_refused() -> None:
         model_config("paper-base", {"d_model": 100}, vocab_size=37)
     with pytest.raises(ConfigError, match="model.d_modle is not a known key"):
         model_config("paper-base", {"d_modle": 100}, vocab_size=37)
+
+
+@pytest.mark.parametrize("values", [{"activation": "x" * 10**6}, {"d_model": [7] * 10**5}], ids=["choice", "type"])
+def test_a_message_is_short_whatever_a_file_holds(values: dict[str, object]) -> None:
+    with pytest.raises(ConfigError) as error:
+        ModelConfig.from_dict({"vocab_size": 11} | values)
+    assert len(str(error.value)) < 200

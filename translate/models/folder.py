@@ -13,13 +13,13 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from transformer.config import load_config, tensor_header
+from transformer.config import CheckpointError, load_config, tensor_header
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError, reason
@@ -97,11 +97,19 @@ class TranslationSpec:
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
-            return cls(**values | {"decoding": decoding(values.get("decoding", {}))})
+            spec = cls(**values | {"decoding": decoding(values.get("decoding", {}))})
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
+        with suppress(CheckpointError):  # which is reported when the network is read
+            n_layers = load_config(folder).n_decoder_layers
+            if spec.alignment_layer is not None and spec.alignment_layer >= n_layers:
+                raise UserError(
+                    f"{path}: the words are aligned by decoder layer {spec.alignment_layer}, counted from 0, of "
+                    f"{n_layers}; copy the model folder again"
+                )
+        return spec
 
 
 @dataclass(frozen=True)

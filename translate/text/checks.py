@@ -132,13 +132,13 @@ def missing(
     lost = numbers.missing(output, source, target, source_language)
     if any(number.is_clock for number in lost):
         lost += [number for number in numbers.find(source, source_language) if number.is_clock and number.hours]
-    found = [numbers.held(number, source, source_language, target) for number in lost]
-    spans = [
-        *_missing_words(output, source, source_language, knows),
+    found = [
+        *(numbers.held(number, source, source_language, target) for number in lost),
+        *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
     ]
     parts = list[tuple[int, int, str]]()
-    for part in sorted([*found, *((*span, source[slice(*span)]) for span in spans)]):
+    for part in sorted(found):
         if not parts or part[0] >= parts[-1][1]:
             parts.append(part)
     return parts
@@ -188,17 +188,23 @@ def _is_foreign(letter: str, script: str) -> bool:
     return letter.isalpha() and script not in unicodedata.name(unicodedata.normalize("NFKC", letter)[0], script)
 
 
-def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int]]:
-    """Return where the signs are that a translation has neither as signs nor in words, with the number beside them."""
+def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    """Return the signs that a translation has neither as signs nor in words, with the number beside them."""
     rules = languages.find(target)
-    words = (
-        {sign: words for sign, words in rules.signs.items() if sign in source and sign not in output} if rules else {}
+    patterns = (
+        {sign: numbers.MINUS if sign == "-" else re.compile(re.escape(sign)) for sign in rules.signs} if rules else {}
     )
+    words = {
+        sign: rules.signs[sign]
+        for sign, pattern in patterns.items()
+        if rules and pattern.search(source) and not pattern.search(output)
+    }
     lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
     if not lost:
         return []
-    spans = dict[int, tuple[int, int]]()
+    places = [match.span() for sign in lost for match in patterns[sign].finditer(source)]
+    held = dict[int, tuple[int, int, str]]()
     for number in numbers.find(source, language):
-        start, stop = numbers.with_signs(number, source)
-        spans |= {i: (start, stop) for i in (*range(start, number.start), *range(number.stop, stop))}
-    return [spans.get(match.start(), match.span()) for match in re.finditer("|".join(map(re.escape, lost)), source)]
+        part = numbers.held(number, source, language, target)
+        held |= {i: part for i in (*range(part[0], number.start), *range(number.stop, part[1]))}
+    return [held.get(start, (start, stop, source[start:stop])) for start, stop in places]

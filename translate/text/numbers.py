@@ -25,6 +25,8 @@ Values = tuple[str, ...]
 _LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
 _LONGEST_HOUR = 5  # characters of 14:30
+_MONTHS = 12
+_MONTH = "month "  # before the number of a month that has its name
 _LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur again
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
@@ -41,9 +43,16 @@ _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
 _RANGE = re.compile(r"\s?[-\u2013\u2014]\s?|\s(?:bis|auf|to|till|until|und|and|oder|or)\s")
 _LONGEST_RANGE = 7  # characters between its numbers
+# Between words or numbers it is a hyphen or a dash, and after the day in 12.-14. too.
+_MINUS = r"(?<![\w)\].,:;/-])(?<!\d\s)(?<!\d\.\s)[-\u2212\u2013]"
+MINUS = re.compile(rf"{_MINUS}(?=[\u20ac$\u00a3\u00a5]?\d)")
 _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
-_SIGN_BEFORE = re.compile(rf"{_SIGNS}[ \u00a0]?\Z")
-_SIGN_AFTER = re.compile(rf"[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?)")
+_SIGN_BEFORE = re.compile(rf"(?:{_SIGNS}[ \u00a0]?|{_MINUS})\Z")
+_SIGN_AFTER = re.compile(rf"(?:[kKmMbB]n?(?![^\W_]))?(?:[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?))?")
+_CURRENCY_BEFORE = re.compile("[\u20ac$\u00a3\u00a5][ \u00a0]?\\Z")
+_COUNTED = re.compile(rf"\s?(?:[^\W\d_]|{_SIGNS})")  # after a number: 1.250 Euro
+_CURRENCY = re.compile("AUD|CAD|CHF|CNY|CZK|DKK|DM|EUR|Euro|GBP|HUF|INR|JPY|NOK|PLN|RUB|SEK|TRY|USD")
+_LONGEST_LABEL = 24  # characters of the words before a number
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
 _PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than almost every sentence
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
@@ -58,11 +67,12 @@ class Number(NamedTuple):
         text: its digits and separators.
         values: those that it may have, in digits with a decimal point.
         parts: numbers that may stand for it together, each in the values it may have, as 19 and 99 do for 19,99.
-        spare: how many of the parts may be missing: a month may be a name.
+        spare: how many of the parts may be missing: a month may be a name, in a language whose names are unknown.
         hours: the times of day that it may be.
         is_clock: whether the words beside it say that it is a time of day; a:b alone may be a ratio.
         end: where these words end.
         power: of ten, in a word after it.
+        is_name: whether it is copied, as in ISO 13.485.
     """
 
     start: int
@@ -76,6 +86,7 @@ class Number(NamedTuple):
     is_clock: bool = False
     end: int = 0
     power: int = 0
+    is_name: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -98,15 +109,17 @@ def missing(output: str, source: str, target_language: str, source_language: str
     Args:
         source_language: None if it is unknown.
     """
-    is_loose = languages.find(target_language) is None  # without words for a million
+    target = languages.find(target_language)
+    is_loose = target is None  # without words for a million
     wanted = [one for one in find(source, source_language, is_loose=is_loose) if not one.is_small]
     if not wanted:
         return []
-    lost = _unmatched(wanted, find(output, target_language))
+    wanted = [one._replace(is_name=True) if _is_name(one, source) else one for one in wanted]
+    lost = _unmatched(wanted, find(output, target_language), knows_months=target is not None)
     if lost:
         words = _in_digits(output, target_language)
-        found = [*find(words, target_language), *_named_hours(words, target_language)]
-        in_words = {one.start for one in _unmatched(wanted, found)}
+        found = [*find(words, target_language), *(_named(words, target) if target else [])]
+        in_words = {one.start for one in _unmatched(wanted, found, knows_months=target is not None)}
         lost = [one for one in lost if one.start in in_words]
     return lost
 
@@ -124,7 +137,8 @@ def held(number: Number, source: str, source_language: str, target_language: str
         return number.start, number.stop, number.text
     start, stop = with_signs(number, source)
     text = source[start:stop]
-    if number.run == (number.start, number.stop) and languages.find(source_language) and target and number.values:
+    is_quantity = number.run == (number.start, number.stop) and bool(number.values) and not number.is_name
+    if is_quantity and languages.find(source_language) and target:
         other = number.text.translate(str.maketrans(".,", ",."))
         read, read_other = (_values(form, target.decimal) for form in (number.text, other))
         if read and read[0] not in number.values and read_other == number.values:
@@ -145,6 +159,25 @@ def _clock(hour: Hour, language: Language) -> str:
     return form.format(h=h, h12=h % _HALF_DAY or _HALF_DAY, minutes=f"{minutes:02}", half="ap"[h >= _HALF_DAY])
 
 
+def _is_name(number: Number, text: str) -> bool:
+    """Return whether a number with one full stop is a name, such as of a standard or a version, and no quantity.
+
+    The word before it then is a label such as version, has a digit or a capital letter after its first and is no
+    currency, or is capitalised without beginning the text, and nothing is counted.
+    """
+    if number.text.count(".") != 1 or "," in number.text:
+        return False
+    words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
+    if not words or number.power or _CURRENCY.fullmatch(words[-1]):
+        return False
+    label = words[-1]
+    is_capitalised = len(words) > 1 and label[:1].isupper() and label[-1:].isalpha()
+    is_capitalised = is_capitalised and not _COUNTED.match(text, number.stop)
+    is_code = any(letter.isupper() or letter.isdigit() for letter in label[1:]) and label[-1:].isalnum()
+    known = any(label.lower().rstrip(".") in language.labels for language in languages.every())
+    return known or is_capitalised or is_code
+
+
 # Reading
 
 
@@ -158,7 +191,7 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     found = []
     rules = languages.find(language) if language else None
     for run in _RUN.finditer(text):
-        atoms = [run] if _is_date(run) else _ATOM.finditer(text, *run.span())
+        atoms = [run] if run[0].isdigit() or _is_date(run) else _ATOM.finditer(text, *run.span())
         found += _joined([_number(atom, run.span(), rules.decimal if rules else None) for atom in atoms])
     known = [rules] if rules else languages.every()
     if words := [number for language in known for number in _spoken_hours(text, language)]:
@@ -205,8 +238,18 @@ def _read(text: str, decimal: str | None, is_date: bool) -> tuple[str, Values, t
     if is_date or not values or _CENTS.search(text) or _GROUP.search(text):
         if values and not is_date:  # 1.234,56 may be 1,234 euros 56
             groups = ["".join(groups[:-1]), groups[-1]]
-        parts = tuple(_year(group) if is_date else (_value(group),) for group in groups)
+        parts = _date_parts(groups, text) if is_date else tuple((_value(group),) for group in groups)
     return text, values, parts, int(is_date), False
+
+
+def _date_parts(groups: Sequence[str], text: str) -> tuple[Values, ...]:
+    """Return the values of day, month and year; of 9/11 either may be the month, and 1/3 may be a third."""
+    has_slash = "/" in text
+    if has_slash and len(groups) == 2:
+        groups = [group for group in groups if group != "1"]
+    places = (0, 1) if has_slash else (1,)
+    months = {i: f"{_MONTH}{int(group)}" for i, group in enumerate(groups) if i in places and int(group) <= _MONTHS}
+    return tuple((*([months[i]] if i in months else []), *_year(group)) for i, group in enumerate(groups))
 
 
 def _ascii(digits: str) -> str:
@@ -217,7 +260,8 @@ def _values(text: str, decimal: str | None) -> tuple[str, ...]:
     """Return the values of digits with separators: by those of a language, or else of others; by all if it is None."""
     text = _GROUP.sub("", text)
     if text.isdigit():
-        return (text.lstrip("0") or "0",)
+        is_code = len(text) > 2 and text[0] == "0"  # or a part of a telephone number: 007 is not 7
+        return (text if is_code else text.lstrip("0") or "0",)
     found = {d[-1]: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
     return (found[decimal],) if decimal in found else tuple(dict.fromkeys(found.values()))
 
@@ -268,7 +312,10 @@ def _power(number: Number, text: str, known: Sequence[Language]) -> tuple[int, b
         if match := language.scale.match(text, number.stop):
             word = match[1].lower()
             power = next(int(power) for power, words in language.scales.items() if word in words)
-            return power, len(word) > 1
+            is_certain = (
+                len(word) > 1 or word == "k" or _CURRENCY_BEFORE.search(text, max(0, number.start - 2), number.start)
+            )
+            return power, bool(is_certain)
     return 0, False
 
 
@@ -320,15 +367,21 @@ def _hours(text: str, n_hours: int, half: str, *, is_late: bool) -> tuple[Hour, 
     return ((h % (2 * _HALF_DAY), minutes),)
 
 
-def _named_hours(text: str, language: str) -> list[Number]:
-    """Return the times of day that have names, such as noon."""
-    rules = languages.find(language)
-    names = [(int(hour), rf"\b(?:{'|'.join(words)})") for hour, words in rules.named_hours.items()] if rules else []
-    return [
-        Number(*match.span(), match.span(), "", hours=((hour, 0),), is_clock=True)
-        for hour, words in names
-        for match in re.finditer(words, text, re.IGNORECASE)
-    ]
+def _named(text: str, language: Language) -> list[Number]:
+    """Return the times of day, months and other numbers that have names, such as noon, May and a dozen."""
+    found = []
+    for hour, words in language.named_hours.items():
+        found += [Number(*span, span, "", hours=((int(hour), 0),), is_clock=True) for span in _spans(words, text)]
+    for value, words in language.named_numbers.items():
+        found += [Number(*span, span, value, (value,)) for span in _spans(words, text)]
+    for i, month in enumerate(language.months, start=1):
+        found += [Number(*span, span, "", (f"{_MONTH}{i}",)) for span in _spans([month], text, 0)]
+    return found
+
+
+def _spans(words: Iterable[str], text: str, flags: int = re.IGNORECASE) -> list[tuple[int, int]]:
+    """Return where words are that begin as one of the regular expressions does."""
+    return [match.span() for match in re.finditer(rf"\b(?:{'|'.join(words)})", text, flags)]
 
 
 def _in_digits(text: str, language: str) -> str:
@@ -354,8 +407,8 @@ _Key = tuple[object, ...]
 class _Pool:
     """The numbers of a translation, each of which is the counterpart of at most one number of the source."""
 
-    def __init__(self, numbers: Sequence[Number]) -> None:
-        self._numbers = numbers
+    def __init__(self, numbers: Sequence[Number], *, knows_months: bool) -> None:
+        self._numbers, self._knows_months = numbers, knows_months
         self._is_used = [False] * len(numbers)
         self._places: defaultdict[_Key, list[int]] = defaultdict(list)
         for i in reversed(range(len(numbers))):
@@ -382,7 +435,9 @@ class _Pool:
         """Take a copy or a number of the same value; a number without o'clock may be a time of day."""
         if number.hours:
             return not number.is_clock and self._take([("copy", number.text)])
-        keys = [("text", number.text, number.power), *(("value", value) for value in number.values)]
+        keys: list[_Key] = [("value", value) for value in number.values]
+        if number.is_name or not keys:  # another copy may have another value: 8.848 in German is 8,848 in English
+            keys.insert(0, ("text", number.text, number.power))
         return self._take([*keys, *(("clock", hour) for hour in _any_hours(number.text))])
 
     def take_parts(self, number: Number) -> bool:
@@ -400,7 +455,7 @@ class _Pool:
             return False
         used = [next((value for value in values if self._groups[value] > 0), None) for values in parts]
         lost = [values[0] for value, values in zip(used, parts, strict=True) if value is None]
-        if len(lost) > number.spare or any(len(value) > 2 or int(value) > _HALF_DAY for value in lost):
+        if len(lost) > (0 if self._knows_months else number.spare) or not all(map(_is_month, lost)):
             return False
         wanted = Counter(value for value in used if value is not None)
         if any(self._groups[value] < n for value, n in wanted.items()):
@@ -411,11 +466,15 @@ class _Pool:
     def _parts(self, i: int, number: Number) -> Iterable[str]:
         if self._is_used[i] or number.is_clock:
             return ()
-        if number.is_whole:
+        if number.is_whole or number.values and _is_month(number.values[0]):
             return number.values
         if number.spare:
             return (value for values in number.parts for value in values)
         return () if number.values else map(_value, re.findall(r"\d+", number.text))
+
+
+def _is_month(value: str) -> bool:
+    return value.startswith(_MONTH)
 
 
 def _keys(number: Number) -> list[_Key]:
@@ -438,9 +497,13 @@ def _either_half(text: str) -> tuple[Hour, ...]:
     return tuple(sorted(hours | {((h + _HALF_DAY) % (2 * _HALF_DAY), minutes) for h, minutes in hours}))
 
 
-def _unmatched(wanted: Sequence[Number], found: Sequence[Number]) -> list[Number]:
-    """Return the numbers without a counterpart; certain counterparts are taken first."""
-    pool = _Pool(found)
+def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_months: bool) -> list[Number]:
+    """Return the numbers without a counterpart; certain counterparts are taken first.
+
+    Args:
+        knows_months: whether the names of the language's months are known.
+    """
+    pool = _Pool(found, knows_months=knows_months)
     lost = list(wanted)
     for take in (pool.take_time, pool.take_value, pool.take_parts):
         lost = [number for number in lost if not take(number)]

@@ -248,7 +248,7 @@ def test_a_time_of_day_in_the_wrong_half_is_held_in_the_form_of_the_target_langu
 @pytest.mark.parametrize(
     "text",
     [
-        "Es kostet 3.500 Euro, also 3 mal 6.66",
+        "Es kostet 3.500,50 Euro, also 3 mal 6.66",
         "Das sind 20 Leute",
         "Er sagte: \u201eDas 1.5fache\u201c um 8 Uhr",
         "1.234,50 \u20ac",

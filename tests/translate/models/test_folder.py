@@ -261,3 +261,14 @@ def test_a_huge_model_of_a_small_file_is_refused_by_every_engine(
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     assert main([*arguments, "-m", str(folder), "der Hund"]) == 2
     assert f"{folder / 'config.json'}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("too_many", [0, 90, 10**9])
+def test_a_layer_that_the_model_lacks_cannot_align(parts: ModelFolder, tmp_path: Path, too_many: int) -> None:
+    """CTranslate2 does not look whether it is there."""
+    folder, n_layers = copy(parts, tmp_path / "model"), parts.model.config.n_decoder_layers
+    replace(parts.spec, alignment_layer=n_layers - 1).save(folder)
+    assert TranslationSpec.load(folder).alignment_layer == n_layers - 1
+    replace(parts.spec, alignment_layer=n_layers + too_many).save(folder)
+    with pytest.raises(UserError, match=f"decoder layer {n_layers + too_many}, counted from 0, of {n_layers}"):
+        TranslationSpec.load(folder)

@@ -81,15 +81,15 @@ def test_work_ends_at_the_next_sentence_after_its_time_or_its_client_is_gone(
     """A check may take long, and it was made for each of the other sentences too."""
     with (
         live(replace(options, timeout=0.5), tmp_path) as server,
-        held(monkeypatch, checks, "missing_numbers") as (begun, calls),
+        held(monkeypatch, checks, "missing") as (begun, calls),
     ):
         assert server.translate(text, alternatives=alternatives).status_code == 504
         assert begun.is_set()
         n_begun = len(calls)
         monkeypatch.undo()
         after = list[int]()
-        find = checks.missing_numbers
-        monkeypatch.setattr(checks, "missing_numbers", lambda *given: (after.append(1), find(*given))[1])
+        find = checks.missing
+        monkeypatch.setattr(checks, "missing", lambda *given: (after.append(1), find(*given))[1])
     until(lambda: not server.state.requests.n_active)
     assert n_begun <= 16  # the threads for alternatives
     assert after == []
@@ -104,7 +104,7 @@ def endless(*_):
     while True:
         time.sleep(0)
 
-checks.missing_numbers = endless
+checks.missing = endless
 """
 
 
@@ -194,7 +194,7 @@ def test_a_request_without_a_place_in_the_queue_is_refused_before_its_body_arriv
     with (
         live(replace(options, queue=1), tmp_path) as server,
         ThreadPoolExecutor(1) as pool,
-        held(monkeypatch, checks, "missing_numbers") as (begun, _),
+        held(monkeypatch, checks, "missing") as (begun, _),
     ):
         first = pool.submit(server.translate, GERMAN)
         assert begun.wait(20)
@@ -387,7 +387,7 @@ def test_a_connection_that_waits_for_its_answer_stays(
 ) -> None:
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
     with live(options, tmp_path) as server, ThreadPoolExecutor(1) as pool:
-        with held(monkeypatch, checks, "missing_numbers") as (begun, _):
+        with held(monkeypatch, checks, "missing") as (begun, _):
             answer = pool.submit(server.translate, GERMAN)
             assert begun.wait(20)
             with server.connect() as other:  # it is closed at its time, and the one that waits is older
@@ -412,7 +412,7 @@ def test_without_idle_connections_a_new_one_is_told_to_come_back(
     with (
         live(options, tmp_path) as server,
         ThreadPoolExecutor(1) as pool,
-        held(monkeypatch, checks, "missing_numbers") as (begun, _),
+        held(monkeypatch, checks, "missing") as (begun, _),
     ):
         first = pool.submit(server.translate, GERMAN)
         assert begun.wait(20)

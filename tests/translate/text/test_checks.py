@@ -251,6 +251,12 @@ def test_words_in_letters_that_the_model_does_not_know_are_copied(
         ("Es sind 20 °C und 5 %.", "It is 20 degrees and 5 per cent.", ("de", "en"), []),
         ("$5 and £6", "5 Dollar und 6 Pfund", ("en", "de"), []),
         ("50 €", "50 euro", ("de", "xx"), []),
+        ("Es sind -5 Grad.", "It is 5 degrees.", ("de", "en"), ["-5"]),
+        ("It is \u22128 °C.", "Es sind 8 °C.", ("en", "de"), ["\u22128 °C"]),
+        ("The rent is £1,250 a month.", "Die Miete ist 1.250 im Monat.", ("en", "de"), ["£1.250"]),
+        ("Es sind -5 Grad.", "It is five degrees below zero.", ("de", "en"), []),
+        ("Gewinn: -250 €", "Profit: -€250", ("de", "en"), []),
+        ("Vom 12.-14. Mai, Seiten 3 -5, A-7", "From 12 to 14 May, pages 3 to 5, A7", ("de", "en"), []),
     ],
 )
 def test_a_sign_is_there_as_a_sign_or_in_words(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -12,6 +13,7 @@ from translate.text import numbers
 from translate.text.numbers import held
 
 AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)
+DATES = st.dates(date(1000, 1, 1))
 PAIRS = st.sampled_from([("de", "en"), ("en", "de")])
 
 
@@ -58,6 +60,21 @@ def test_each_number_needs_a_counterpart_of_its_own(
         ("20 Leute", "8 people", ["20"]),
         ("Am 3.10.2024", "In October 2024", ["3.10.2024"]),
         ("von 1990 bis 1990", "in 1990", ["1990"]),
+        ("Am 11.9.2001 geschah es.", "It happened on 111,9.2001.", ["11.9.2001"]),
+        ("Am 15.12.2021", "On November 15, 2021", ["15.12.2021"]),
+        ("Am 3.4.2020", "On March 4, 2020", ["3.4.2020"]),
+        ("Am 7.5.2023", "On 7/6/2023", ["7.5.2023"]),
+        ("Am 31.8.", "On 31 July", ["31.8"]),
+        ("3/4 Liter", "4 litres", ["3/4"]),
+        ("Der Berg ist 8.848 Meter hoch.", "The mountain is 8.848 metres high.", ["8.848"]),
+        ("Die Strecke ist 42,195 km lang.", "The route is 42,195 km long.", ["42,195"]),
+        ("Rund 1.000 Leute", "About 1.000 people", ["1.000"]),
+        ("Er zahlt EUR 1.250.", "He pays EUR 1.250.", ["1.250"]),
+        ("Es kostet im Monat 1.250 Euro.", "It costs 1.250 euros a month.", ["1.250"]),
+        ("Ich kaufe 20k Aktien.", "I buy 20 shares.", ["20"]),
+        ("Der Code ist 0042.", "The code is 42.", ["0042"]),
+        ("007 kommt.", "7 is coming.", ["007"]),
+        ("PLZ 01067", "postcode 1067", ["01067"]),
     ],
 )
 def test_a_number_of_another_value_is_missing(source: str, output: str, expected: list[str]) -> None:
@@ -83,6 +100,20 @@ def test_a_number_of_another_value_is_missing(source: str, output: str, expected
         ("am 30.11.2024", "on November 30, 2024"),
         ("am 30.11.24", "on November 30, 2024"),
         ("am 2024-05-17", "on May 17, 2024"),
+        ("am 11.9.2001", "on 11 Sept. 2001"),
+        ("am 05.03.2020", "on March 5, 2020"),
+        ("am 7.5.", "on 7 May"),
+        ("1/2 Liter", "half a litre"),
+        ("3/4 Liter", "three quarters of a litre"),
+        ("1/3 der Leute", "a third of the people"),
+        ("in den 60er Jahren", "in the sixties"),
+        ("in den sechziger Jahren", "in the 60s"),
+        ("20k Aktien", "20,000 shares"),
+        ("20k Aktien", "20k shares"),
+        ("$2.3bn", "$2.3bn"),
+        ("die 5m hohe Mauer", "the 5 metre wall"),
+        ("die Version 3.125", "the version 3.125"),
+        ("der Code 0042", "the code 0042"),
         ("in den 80er Jahren", "in the 1980s"),
         ("in den 1990ern", "in the '90s"),
         ("die Saison 1990/91", "the 1990/1991 season"),
@@ -199,6 +230,10 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
         ("5 p.m.", ("en", "de"), "17 Uhr"),
         ("12:15 am", ("en", "de"), "0:15 Uhr"),
         ("8 o'clock", ("en", "de"), "8"),
+        ("£1,250", ("en", "de"), "£1.250"),
+        ("$1.5m", ("en", "de"), "$1.5m"),
+        ("20k", ("de", "en"), "20k"),
+        ("-1.250 €", ("de", "en"), "-1,250 €"),
     ],
 )
 def test_only_what_would_mean_something_else_is_held_in_another_form(
@@ -207,7 +242,29 @@ def test_only_what_would_mean_something_else_is_held_in_another_form(
     number = numbers.find(source, pair[0])[0]
     start, stop, text = held(number, source, *pair)
     assert text == expected
-    assert source[start:stop][0] == source[0]
+    assert (start, source[start:stop][0]) == (0, source[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("The $1.5m house", "Das 1,5-Dollar-Haus"),
+        ("We have 20k followers.", "Wir haben 20 Nachfolger."),
+        ("We sold 1,234 units.", "Wir verkauften 1,234 Einheiten."),
+        ("Revenue rose to $2.3bn.", "Der Umsatz stieg auf 2,3 Millionen $."),
+        ("On May 5, 1999", "Am 5.5.1998"),
+    ],
+)
+def test_a_german_number_of_another_value_is_missing(source: str, output: str) -> None:
+    assert lost(source, output, ("en", "de"))
+
+
+@given(DATES, DATES, st.sampled_from(["%B %-d, %Y", "%-d %b %Y", "%m/%d/%Y", "%Y-%m-%d"]))
+def test_a_date_is_there_if_day_month_and_year_are(one: date, other: date, form: str) -> None:
+    source = f"Am {one.day}.{one.month}.{one:%Y} war es."
+    assert lost(source, f"It was on {one.strftime(form)}.") == []
+    assume((other.year, {other.day, other.month}) != (one.year, {one.day, one.month}))
+    assert lost(source, f"It was on {other.strftime(form)}.")
 
 
 def _seconds(work: Callable[[str], object], text: str) -> float:

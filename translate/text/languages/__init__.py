@@ -66,6 +66,9 @@ class Language:
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for an hour, by the hour.
+        named_numbers: words for other numbers that no reader of numerals knows, by the number.
+        months: regular expressions of their names, in order.
+        labels: words before a number that is a name, such as that of a version.
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
         signs: regular expressions of words for signs, by the sign.
     """
@@ -91,6 +94,9 @@ class Language:
     clock_hours: int
     later: re.Pattern[str]
     named_hours: dict[str, tuple[str, ...]]
+    named_numbers: dict[str, tuple[str, ...]]
+    months: tuple[str, ...]
+    labels: Words
     times: tuple[str, ...]
     signs: dict[str, tuple[str, ...]]
     letter_ends_sentence: bool
