@@ -106,10 +106,13 @@ class SentenceSearch:
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
-        """Return the alignment of each source with its translation; None if one of them is too long for the model."""
+        """Return the alignment of each source with its translation; None if one of them is too long for the model.
+
+        Two symbols fit too, so that `score` takes the same pairs with symbols.
+        """
         tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
         sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
-        fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) < limit]
+        fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]
         found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
         return [
             Alignment(tokenizer.spans(source), tokenizer.spans(target), found[i]) if i in found else None
