@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.errors import OptionError, UserError
-from translate.options import argument, file_option, flag, help_text, names_of, nested, option, parse, validate
+from translate.options import argument, bounded, file_option, flag, help_text, names_of, nested, option, parse, validate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,3 +209,35 @@ def test_the_width_is_that_of_the_terminal_within_bounds(
     monkeypatch.setenv("COLUMNS", columns)
     long = type("Long", (Bake,), {"__doc__": "word " * 99})
     assert widest - 5 < max(map(len, help_text(long, "long").splitlines())) <= widest
+
+
+@dataclass
+class Sizes:
+    rule: ClassVar[object] = None
+    width: Annotated[int, bounded(2, 5)] = 3
+    share: float = 0.5
+    kind: Literal["a", "b"] = "a"
+    limit: Annotated[int | None, bounded(1)] = None
+
+
+@pytest.mark.parametrize("values", [{}, {"width": 2}, {"width": 5, "share": 1}, {"kind": "b", "limit": 10**9}])
+def test_values_that_fit_their_annotations_are_accepted(values: dict[str, object]) -> None:
+    validate(Sizes(**values))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("width", 1, "an integer, at least 2 and at most 5"),
+        ("width", 6, "at most 5"),
+        ("width", True, "an integer"),
+        ("width", 3.0, "an integer"),
+        ("share", float("nan"), "a number"),
+        ("share", "0.5", "a number"),
+        ("kind", "c", "'a' or 'b'"),
+        ("limit", 0, "an integer, at least 1 or none"),
+    ],
+)
+def test_the_first_value_that_does_not_fit_is_named(name: str, value: object, wanted: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} = .*: should be .*{wanted}"):
+        validate(Sizes(**{name: value}))

@@ -21,6 +21,7 @@ from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
 from translate.errors import UserError
 from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256
+from translate.text.formats import unquoted
 from translate.text.placeholders import SYMBOL, protect, symbol
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
             )
         src, tgt = (
             cell.split(source.split) if source.split else [cell]
-            for cell in (cells[source.source], cells[source.target])
+            for cell in map(unquoted, (cells[source.source], cells[source.target]))
         )
         yield from itertools.product(src, tgt)
 

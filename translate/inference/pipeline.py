@@ -121,13 +121,38 @@ def _translate_plain(texts: Sequence[str], search: SearchSentences, rules: Rules
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
     Sentences whose translation lacks a term of the glossary are searched again with symbols for terms.
     """
-    if not rules.segments and not rules.checks:  # the model alone, as in `translate decode`
+    is_alone = not rules.segments and not rules.checks  # the model, as in `translate decode`
+    if is_alone:
         found = search(texts, 0)
     else:
         found = _attempt({text: protect(text, rules) for text in texts}, search, rules)
         if lost := [text for text in texts if text not in found]:
             found |= _between_placeholders(lost, search, replace(rules, glossary=None))
-    return found if rules.glossary is None else check_terms(found, search, rules, rules.glossary)
+    if rules.glossary is not None:
+        found = check_terms(found, search, rules, rules.glossary)
+    return found if is_alone else found | translate_messages(found, search, rules)
+
+
+def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> Found:
+    """Return the translations with messages of ICU, in which each branch is translated as a text of its own."""
+    several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
+    if not several:
+        return {}
+    parts = {message: placeholders.branches(message) for messages in several.values() for message in messages}
+    wanted = _distinct(message[start:stop] for message, spans in parts.items() for start, stop in spans)
+    # "#" stands for the number in a branch.
+    number = re.compile(rf"{rules.markup.pattern}|#(?!\w)", rules.markup.flags)
+    answers = dict(zip(wanted, translate(wanted, search, replace(rules, markup=number)), strict=True))
+    best = {}
+    for text, messages in several.items():
+        one = found[text]
+        said, flags = one.text, {*one.flags} - {"copied"}
+        for message in sorted(messages, key=len, reverse=True):  # one may be in the branch of another
+            inside = [answers[message[start:stop]] for start, stop in parts[message]]
+            said = said.replace(message, placeholders.with_branches(message, [branch.text for branch in inside]))
+            flags |= {flag for branch in inside for flag in branch.flags} - {"copied"}
+        best[text] = replace(one, text=said, flags=tuple(sorted(flags)))
+    return best
 
 
 def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: Rules) -> Found:
@@ -217,7 +242,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
 
 def _clean(text: str, rules: Rules) -> str:
-    return sentences.readable(text) if rules.segments else text
+    return sentences.readable(text, rules.source) if rules.segments else text
 
 
 def _reason_to_keep(text: str, source: str) -> str:

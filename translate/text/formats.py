@@ -11,6 +11,7 @@ from functools import partial
 from io import StringIO
 from itertools import chain
 from pathlib import Path
+from string import capwords
 from typing import Literal, get_args
 
 from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown, wrapped
@@ -27,6 +28,7 @@ WINDOW_CHARACTERS = 2**18
 
 _MARK = "\ufeff"  # of the byte order
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
+_AMBIGUOUS = re.compile(r'"(?:[^"]|"")*+"?\Z')  # a quoted cell, or one whose quotation does not end
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
 # A quoted cell may hold tabs; a quotation mark without a partner is text.
 _CELL = re.compile(r'(?<![^\t])(?:"(?:[^"]|"")*+"\r?(?![^\t])|[^\t]*)')
@@ -35,10 +37,22 @@ _WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
 _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
-_SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
-# A mark of the end, or a line in brackets, such as a sound.
-_END_OF_SENTENCE = re.compile(
-    r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z"
+# Sounds and names of speakers: [Musik] (leise) MANN:
+_SOUND = r"\[(?=[^\W\d_]{2})[^\[\]\n_=/]{1,80}\](?![(\[])"
+_ASIDE = r"\((?=[^\W\d_]{2})[^()\n]{1,80}\)(?=[\s:<]|\Z)"
+_IN_CAPITALS = r"[A-Z\u00c0-\u00de][A-Z\u00c0-\u00de\u00df.'\u2019-]"
+_NAME = (
+    rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
+    r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
+)
+_LABEL = re.compile(rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+")
+_LABEL_WORDS = re.compile(r"<[^<>\n]*>|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
+# Before another speaker, or a sound at the end of a line.
+_TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
+_BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|{_SOUND}|{_NAME})")
+# A mark of the end, a note of a song, or a line in brackets, such as a sound.
+_ENDS = re.compile(
+    r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z"
     r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
 )
 
@@ -49,12 +63,15 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
+    is_quoted = False  # whether a cell until now had to be quoted, as spreadsheets do
     for row in _rows(lines):
         cells = [match.span() for match in _CELL.finditer(row.removesuffix("\n"))]
+        quoted = (_QUOTED_CELL.fullmatch(row, *cell) for cell in cells) if '"' in row and not is_quoted else ()
+        is_quoted = is_quoted or any(cell and re.search('""|[\t\n]', cell[1]) for cell in quoted)
         if len(cells) < column:
             yield Piece(row, translate=False)
         else:
-            yield from _cell(row, *cells[column - 1])
+            yield from _cell(row, *cells[column - 1], "unquoted" if is_quoted else "plain")
 
 
 def _rows(lines: Iterable[str]) -> Iterator[str]:
@@ -78,12 +95,12 @@ def _rows(lines: Iterable[str]) -> Iterator[str]:
     yield from row
 
 
-def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
+def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted"]) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
     quoted = _QUOTED_CELL.fullmatch(row, start, stop)
     if quoted is None:
         end = start + len(row[start:stop].removesuffix("\r"))  # the line end stays outside of new marks of the cell
-        yield from _part(row, start, end, "plain")
+        yield from _part(row, start, end, form)
         return
     inside = [line for line in re.split("(\n)", quoted[1]) if line]
     yield Piece(row[: quoted.start(1)], translate=False)
@@ -91,38 +108,61 @@ def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
     yield Piece(row[quoted.end(1) :], translate=False)
 
 
-def _part(line: str, start: int, stop: int, cell: Literal["", "plain"] = "") -> list[Piece]:
+def _part(line: str, start: int, stop: int, form: Literal["", "plain", "unquoted"] = "") -> list[Piece]:
     """Return the pieces of a line in which one part, which may be empty, is translated."""
     around = Piece(line[:start], translate=False), Piece(line[stop:], translate=False)
     before, after = ([piece] if piece.text else [] for piece in around)
-    return [*before, Piece(line[start:stop], True, cell), *after]
+    return [*before, Piece(line[start:stop], True, form), *after]
 
 
 def content(piece: Piece) -> str:
-    """Return the text that a piece stands for: in a quoted cell each quotation mark is written twice."""
-    return piece.text.replace('""', '"') if piece.cell == "quoted" else piece.text
+    """Return the text that a piece stands for.
+
+    In a quoted cell each quotation mark is written twice, and the names of speakers and sounds are written in capitals.
+    """
+    if piece.form == "capitals":
+        return capwords(piece.text, " ")
+    return piece.text.replace('""', '"') if piece.form == "quoted" else piece.text
 
 
 def written(text: str, piece: Piece) -> str:
-    """Return another content of a piece as its format writes it; a cell by the rules of `csv.excel_tab`."""
-    if piece.cell == "quoted":
+    """Return another content of a piece as its format writes it; a quoted cell by the rules of `csv.excel_tab`.
+
+    A cell that begins with a quotation mark is quoted only if it could be read otherwise, or if other cells are.
+    """
+    if piece.form == "capitals":
+        return text.upper()
+    if piece.form == "quoted":
         return text.replace('"', '""')
-    if piece.cell == "plain" and (text.startswith('"') or "\t" in text) and not piece.text.startswith('"'):
+    is_cell = piece.form in ("plain", "unquoted") and not piece.text.startswith('"')
+    if is_cell and ("\t" in text or (text.startswith('"') and (piece.form == "unquoted" or _AMBIGUOUS.match(text)))):
         cell = StringIO()
         csv.writer(cell, csv.excel_tab, lineterminator="").writerow([text])
         return cell.getvalue()
     return text
 
 
-def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
-    """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times."""
+def unquoted(cell: str) -> str:
+    """Return the content of a cell that is certainly quoted, as it has doubled marks inside; other cells unchanged."""
+    quoted = _QUOTED_CELL.fullmatch(cell)
+    return quoted[1].replace('""', '"') if quoted and '""' in quoted[1] else cell
+
+
+def _subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
+    """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times.
+
+    Args:
+        has_names: whether the line before the times may be another name of the cue than a number, as in WebVTT.
+    """
     block: list[str] = []
     is_begun = False  # whether a cue has begun, whose text may have blank lines
     for line in lines:
-        if _TIMES.match(line) and any(map(_TIMES.match, block)):  # no blank line between two cues
-            number = [block.pop()] if block[-1].strip().isdecimal() else []
+        if _TIMES.match(line) and block:  # which may follow the text of the cue before without a blank line
+            is_named = block[-1].strip().isdecimal() or (has_names and len(block) == 1)
+            name = [block.pop()] if is_named else []
             yield from _cue(block, is_begun)
-            block = [*number, line]
+            is_begun = is_begun or any(map(_TIMES.match, block))
+            block = [*name, line]
             continue
         if not line.strip() or len(block) >= _LONGEST:
             yield from _cue(block, is_begun)
@@ -142,12 +182,36 @@ def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
     times = next((i for i, line in enumerate(block) if "-->" in line), -1 if is_text else len(block))
     yield from (Piece(line, translate=False) for line in block[: times + 1])
     sentence: list[str] = []
-    for line in block[times + 1 :]:
-        if sentence and (_SPEAKER.match(line) or _END_OF_SENTENCE.search(sentence[-1])):
+    for line in _turns(block[times + 1 :]):
+        if sentence and (_BEGINS.match(line) or _ENDS.search(sentence[-1])):
             yield from paragraph("".join(sentence))
             sentence = []
+        label = _LABEL.match(line) if not sentence else None
+        if label:
+            yield from _label(label)
+            line = line[label.end() :]
         sentence.append(line)
     yield from paragraph("".join(sentence))
+
+
+def _turns(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines, each divided before the dashes at which other speakers begin."""
+    for line in lines:
+        yield from filter(None, _TURN.split(line))
+
+
+def _label(match: re.Match[str]) -> Iterator[Piece]:
+    """Yield the pieces of sounds and names of speakers before the words of a line, each translated by itself."""
+    text, end = match[0], 0
+    for word in _LABEL_WORDS.finditer(text):
+        start, stop = word.span("words")
+        if start > end:
+            yield Piece(text[end:start], translate=False)
+        if start >= 0:
+            yield Piece(text[start:stop], True, "capitals" if word[0].replace("\u00df", "").isupper() else "")
+            end = stop
+    if end < len(text):
+        yield Piece(text[end:], translate=False)
 
 
 _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
@@ -155,8 +219,8 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "lines": _lines,
     "markdown": read_markdown,
     "html": read_html,
-    "srt": _subtitles,
-    "vtt": _subtitles,
+    "srt": partial(_subtitles, has_names=False),
+    "vtt": partial(_subtitles, has_names=True),
     "tsv": _column,
 }
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from translate.text.placeholders import KEPT_ELEMENT, PLACEHOLDER
+from translate.text.placeholders import BBCODE, KEPT_ELEMENT, PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 
 INDENT = re.compile(r"\s*")
@@ -72,6 +72,15 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
     return [starts[i] for i in chosen]
 
 
+# The sign of a form for all genders, as in Leser*innen or jede\*r, which is no emphasis unless a mark of it stands
+# before the word.
+_INCLUSIVE = (
+    r"(?:(?<=\w)|(?<=\w\\))"
+    + "".join(rf"(?<!(?<!\*)\*\w{{{n}}})" for n in range(1, 40))
+    + r"\\?[*:_](?:innen|INNEN|(?:in|e|e?[rnms]|die|de[rnms]|zu[mr]|sie|ih[nm]|(?:ihr|sein)(?:e[rnms]?)?)(?!\w))"
+    + r"(?!\*(?:[^*]|\Z))"
+)
+
 # Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
 # a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
@@ -82,7 +91,8 @@ MARKDOWN = re.compile(
     + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
     + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
     + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
-    + r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\\[!-/:-@\[-`{-~]",
+    + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
+    + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~",
     re.DOTALL,
 )
 
@@ -113,12 +123,15 @@ _BEGINS = re.compile(
 _OTHER_NUMBER = re.compile(r"\s*(?!1[.)])\d{1,9}[.)]\s")  # in a paragraph it begins no list
 _SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, the title of a quotation
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
-# Attributes, targets of links, and lines of tags, also of templates.
+# Tags of BBCode that are certain on a line of their own.
+_BLOCKS_OF_BBCODE = "quote|spoiler|details|code|list|ul|ol|table|tr|td|th|center|left|right|hide|poll|event|hr|noparse"
+# Attributes, targets of links, and lines of tags, also of templates and BBCode.
 _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
     r"|:::|\{:[^{}]*\}\s*\Z"
-    r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]{1,1000}%\}|\{\{[<%][^{}\n]{1,1000}[>%]\}\})\s*)+\Z)"
+    r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
+    rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
 _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too
 # Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
@@ -303,11 +316,12 @@ _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment. A long one comes in portions.
 _TOKEN = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<(?!!--|!\[CDATA\[)[!?][^>]*>"
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?(?:php|=).*?\?>|<(?!!--|!\[CDATA\[|\?(?:php|=))[!?][^>]*>"
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
-_ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
+_PHP = re.compile(r"<\?(?:php|=).*\?>", re.DOTALL)
+_ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?php": "?>", "<?=": "?>"}
 # A tag that may go on in the next line, also within a quotation.
 _UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\"[^\"]*|'[^']*)?\Z)"
 # Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
@@ -350,7 +364,7 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             run = ""
         if tag is None:
             continue
-        is_inline = _INLINE.fullmatch(name)
+        is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0])
         begins = bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):

@@ -35,14 +35,20 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
+_MESSAGE = re.compile(_KINDS["message"])
+BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3{_PARTS['signs']}]|--|www\.|\.(?:\w|\.{{6}})")
+_SIGN = re.compile(
+    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|www\.|\.(?:\w|\.{{6}})"
+    r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
+)
 
 _ALONE = re.compile(
-    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
+    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
+    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
 )
-TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:=[^\]]*)?\])")  # of HTML or BBCode
+TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
 LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
@@ -97,6 +103,38 @@ def mask_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Prot
         return Protected(protected.text, (*protected.originals, *(original for _, _, original in spans)))
     held = [(*match.span(), protected.originals[int(match[1]) - 1]) for match in SYMBOL.finditer(protected.text)]
     return _replaced(protected.text, sorted([*held, *spans]))
+
+
+def branches(message: str) -> list[tuple[int, int]]:
+    """Return where the texts of the branches of a message of ICU start and stop; none if it is another placeholder."""
+    if not _MESSAGE.fullmatch(message):
+        return []
+    found, depth, start = list[tuple[int, int]](), 0, 0
+    for brace in re.finditer(r"[{}]", message):
+        if brace[0] == "{":
+            depth += 1
+            start = brace.end() if depth == 2 else start
+        else:
+            found += [(start, brace.start())] if depth == 2 else []
+            depth -= 1
+    return found
+
+
+def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
+    """Return the distinct messages of ICU among the placeholders of a sentence."""
+    if "{" not in sentence or not _MESSAGE.search(sentence):
+        return []
+    found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
+    return [message for message in dict.fromkeys(found) if branches(message)]
+
+
+def with_branches(message: str, texts: Sequence[str]) -> str:
+    """Return a message with other texts in its branches."""
+    parts, end = list[str](), 0
+    for (start, stop), text in zip(branches(message), texts, strict=True):
+        parts += [message[end:start], text]
+        end = stop
+    return "".join([*parts, message[end:]])
 
 
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:

@@ -56,6 +56,7 @@ _LIGATURE = re.compile("[\u017f\ufb00-\ufb06\U0001d400-\U0001d7ff]")
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _BLANK_ENTITY = re.compile(r"&(?:nbsp|e[nm]sp|thinsp|#0*160|#[xX]0*[aA]0);")
 _ACCENT = re.compile(r"(?<=\w)[\u00b4`](?=\w)")  # typed for an apostrophe
+_INCLUSIVE = re.compile(r"[^\W\d](?:[*:_\u00b7/(\\]|I)[^\W\d_]|\\[*:_]|/-|\(i")  # may be a form for all genders
 _SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has seen few
 
 
@@ -65,12 +66,13 @@ class Piece:
 
     Attributes:
         translate: whether it is translated or copied.
-        cell: "plain" or "quoted" for text of a cell of a table, in which a quotation mark may have to be written twice.
+        form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
+            "unquoted" if that holds for other cells, "plain" otherwise; "capitals" for a name or sound in subtitles.
     """
 
     text: str
     translate: bool
-    cell: Literal["", "plain", "quoted"] = ""
+    form: Literal["", "plain", "unquoted", "quoted", "capitals"] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
@@ -232,12 +234,12 @@ def _cut_near_middle(text: str) -> int:
     return middle
 
 
-def readable(text: str) -> str:
+def readable(text: str, language: str | None = None) -> str:
     """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Entities of letters and punctuation are decoded, ligatures spelled out, and letters of mathematical fonts made
-    plain. Single quotation marks, and accents typed for an apostrophe, become plain apostrophes. White space at either
-    end stays.
+    Forms for all genders, of a language that is given, become those of one. Entities of letters and punctuation are
+    decoded, ligatures spelled out, and letters of mathematical fonts made plain. Single quotation marks, and accents
+    typed for an apostrophe, become plain apostrophes. White space at either end stays.
     """
     body = text.strip()
     start = text.index(body)
@@ -248,4 +250,22 @@ def readable(text: str) -> str:
     body = _ACCENT.sub("'", body)
     if _SINGLE_QUOTE.search(body):
         body = _SINGLE_QUOTE.sub("'", body.replace("\u2019", "'"))
-    return before + _SPACES.sub(" ", body) + after
+    body = _SPACES.sub(" ", body)
+    return before + (_in_one_gender(body, language) if language and _INCLUSIVE.search(body) else body) + after
+
+
+def _in_one_gender(text: str, language: str) -> str:
+    """Return the text with a form that models have read in place of each form for all genders."""
+    rules = languages.find(language)
+    if rules is None:
+        return text
+    n_plurals = sum(len(pattern.findall(text)) for pattern, one, several in rules.inclusive if one != several)
+    for pattern, one, several in rules.inclusive:
+        form = several if n_plurals > 1 else one
+
+        def in_same_case(match: re.Match[str], form: str = form) -> str:
+            word = match.expand(form)
+            return word[0].upper() + word[1:] if match[0][0].isupper() else word
+
+        text = pattern.sub(in_same_case, text)
+    return text

@@ -192,6 +192,15 @@ def test_tsv_columns_are_chosen_by_name_in_a_file_without_a_header(tmp_path: Pat
         TsvSource(kind="tsv", path="a.tsv", columns=5)
 
 
+def test_the_marks_of_tsv_cells_that_must_be_quoted_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text('"Er sagte ""ja""."\t"He ""agreed"" ""?"\n"Ja."\t"""Yes"\n', encoding="utf-8")
+    source = TsvSource(kind="tsv", path="a.tsv")
+    assert list(read_pairs(source, tmp_path)) == [
+        ('Er sagte "ja".', 'He "agreed" "?'),
+        ('"Ja."', '"Yes'),
+    ]
+
+
 def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text('1\t"ja\tyes"\n2\tnein\tno\n', encoding="utf-8")
     source = TsvSource(kind="tsv", path="a.tsv", source=2, target=1)

@@ -75,6 +75,24 @@ def test_text_without_words_never_reaches_the_model(text: str, n_symbols: int) -
     assert (sentence.text, model.asked, sentence.log_prob, sentence.confidence) == (text, [], 0.0, 0.0)
 
 
+@pytest.mark.parametrize("n_symbols", [0, 16])
+def test_each_branch_of_a_message_is_translated(n_symbols: int) -> None:
+    inner = "{g, select, male {Sein Hund} other {Ihre Katze kommt. Sie {x} geht}}"
+    text = f"Heute {{n, plural, offset:1 =0 {{niemand}} one {{}} other {{# Hunde und {inner}}}}} hier, {{name}}."
+    model = Model(swapped)
+    (found,) = translated(model, text, n_symbols=n_symbols)
+    words = ["Heute", "niemand", "Hunde", "und", "Sein", "Hund", "Ihre", "Katze", "kommt", "Sie", "geht", "hier"]
+    expected = text
+    for word in words:
+        expected = re.sub(rf"\b{word}\b", word.swapcase(), expected)
+    assert found.text == expected
+    assert "copied" not in found.flags
+    (alone,) = translated(model, inner)
+    assert alone.text == swapped(inner).replace("{G, SELECT, MALE", "{g, select, male").replace(
+        "OTHER", "other"
+    ).replace("{X}", "{x}")
+
+
 def test_only_text_in_another_language_is_kept_and_flagged() -> None:
     model = Model(swapped)
     english = "This is the dog that you have seen."

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.formats import FORMATS, content, guess, reader, written
+from translate.text.formats import FORMATS, content, guess, reader, unquoted, written
 from translate.text.sentences import Piece
 
 
@@ -91,7 +91,7 @@ def test_any_translation_of_a_cell_gives_a_table_with_the_same_other_cells(
 def test_a_translation_with_other_quotation_marks_stays_one_cell() -> None:
     for text, said in (
         ('1\t"Er sagte: \u201eJa\u201c und ging."\tx\n', 'He said: "Yes" and left.'),
-        ("1\t\u201eJa\u201c, sagte er.\tx\n", '"Yes," he said.'),
+        ("1\t\u201eJa\u201c, sagte er.\tx\n", 'Yes, "he" said.'),
         ('1\t"Er sagte ""Ja""."\tx\n', 'He said "Yes".'),
     ):
         pieces = read("tsv", text, 2)
@@ -104,12 +104,34 @@ def test_a_line_end_of_crlf_stays_outside_of_new_marks_of_the_last_cell() -> Non
     pieces = [*read("tsv", "1\t\u201eJa\u201c, sagte er.\r\n2\tGut.\r\n", 2)]
     ends = [piece.text[len(piece.text.rstrip()) :] for piece in pieces]  # which a translation keeps
     found = "".join(
-        written(f'"Yes," he said.{end}', piece) if piece.translate else piece.text
+        written(f'"Yes, he said.{end}', piece) if piece.translate else piece.text
         for piece, end in zip(pieces, ends, strict=True)
     )
     rows = list(csv.reader(io.StringIO(found, newline=""), csv.excel_tab))
-    assert rows == [["1", '"Yes," he said.'], ["2", '"Yes," he said.']]
+    assert rows == [["1", '"Yes, he said.'], ["2", '"Yes, he said.']]
     assert [line.endswith("\r\n") for line in found.splitlines(keepends=True)] == [True, True]
+
+
+def translated_cells(table: str, said: list[str]) -> str:
+    words = iter(said)
+    return "".join(written(next(words), p) if p.translate else p.text for p in read("tsv", table, 2))
+
+
+def test_a_cell_is_quoted_only_where_it_could_be_read_otherwise() -> None:
+    """The table of two columns has no quoted cell, or one that had to be quoted."""
+    plain = '1\t\u201eJa\u201c, sagte er.\n2\t"Nein" und "Ja"\n3\t\u201eJa\u201c\n'
+    said = ['"Yes," he said.', '"No" and "yes"', '"Yes']
+    assert translated_cells(plain, said) == '1\t"Yes," he said.\n2\t"No" and "yes"\n3\t"""Yes"\n'
+    spreadsheet = '1\t"Er sagte ""Ja""."\n2\t\u201eJa\u201c, sagte er.\n'
+    assert translated_cells(spreadsheet, ['He said "yes".', said[0]]) == (
+        '1\t"He said ""yes""."\n2\t"""Yes,"" he said."\n'
+    )
+
+
+@given(said=st.lists(st.text('"A ,', min_size=1, max_size=7), min_size=1, max_size=5))
+def test_a_translated_cell_is_read_the_same_by_the_reader_of_training_data(said: list[str]) -> None:
+    found = translated_cells("".join(f"{i}\t\u201eJa\u201c.\n" for i in range(len(said))), said)
+    assert [unquoted(line.split("\t")[1]) for line in found.splitlines()] == said
 
 
 def test_a_quotation_mark_without_a_partner_joins_no_rows() -> None:
@@ -127,7 +149,58 @@ def test_cues_are_split_into_sentences_and_speakers() -> None:
 
 def test_a_line_of_a_cue_in_brackets_stands_alone() -> None:
     text = "1\n00:01 --> 00:02\n[Es klopft]\nWer ist da?\n\n00:03 --> 00:04\n- <i>(leise)</i>\nIch (Anna)\nbin es.\n"
-    assert language("srt", text) == ["[Es klopft]", "Wer ist da?", "- <i>(leise)</i>", "Ich (Anna)\nbin es."]
+    assert language("srt", text) == ["Es klopft", "Wer ist da?", "leise", "Ich (Anna)\nbin es."]
+
+
+def cue(text: str) -> str:
+    return f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[Musik]", ["Musik"]),
+        ("[leise] Komm her.", ["leise", "Komm her."]),
+        ("[leise, spricht\nweiter] Komm.", ["[leise, spricht\nweiter] Komm."]),
+        ("Komm her. [lacht]", ["Komm her.", "lacht"]),
+        ("Komm\n[Tür] her.", ["Komm", "Tür", "her."]),
+        ("(seufzt) Ja\nund nein.", ["seufzt", "Ja\nund nein."]),
+        ("Das (große) Haus\n(im Wald) ist da.", ["Das (große) Haus\n(im Wald) ist da."]),
+        ("(Un)möglich!", ["(Un)möglich!"]),
+        ("[1] [b]fett[/b] [FIRST_NAME]", ["[1] [b]fett[/b] [FIRST_NAME]"]),
+        ("MANN: Wer ist da?", ["MANN", "Wer ist da?"]),
+        ("- FRAU DR. MÜLLER-LÜDENSCHEIDT (leise):\nIch.", ["FRAU DR. MÜLLER-LÜDENSCHEIDT", "leise", "Ich."]),
+        (">> KIND 2: Da!\nMANN: Wo?", ["KIND 2", "Da!", "MANN", "Wo?"]),
+        ("Um 12:30 kam die EU: so", ["Um 12:30 kam die EU: so"]),
+        ("<i>[Regen]</i>\n<i>Es regnet.</i>", ["Regen", "<i>Es regnet.</i>"]),
+        ("♪ Alle meine Entchen ♪\n♪ schwimmen ♪", ["♪ Alle meine Entchen ♪", "♪ schwimmen ♪"]),
+        ("♪ Alle meine\nEntchen ♪\nJa.", ["♪ Alle meine\nEntchen ♪", "Ja."]),
+        ("# Alle Entchen #\n# am See #", ["# Alle Entchen #", "# am See #"]),
+        ("-Nein! -Doch!", ["-Nein!", "-Doch!"]),
+        ("– Ja? – Nein … -Na gut", ["– Ja?", "– Nein …", "-Na gut"]),
+        ("Ja - nein, E-Mail. 3-4", ["Ja - nein, E-Mail. 3-4"]),
+    ],
+)
+def test_sounds_speakers_and_lines_of_songs_are_translated_by_themselves(text: str, expected: list[str]) -> None:
+    assert language("srt", cue(text)) == expected
+
+
+def test_names_in_capitals_are_read_as_names_and_written_in_capitals() -> None:
+    said = {"Frau Groß": "Mrs Groß", "Mann": "man", "Tür Knallt": "door slams", "Musik": "music"}
+    text = cue("FRAU GROß: [Musik]\n[TÜR KNALLT]\nMANN: [Musik]")
+    pieces = read("srt", text)
+    found = "".join(written(said[content(p)], p) if p.translate else p.text for p in pieces)
+    assert found == cue("MRS GROSS: [music]\n[DOOR SLAMS]\nMAN: [music]")
+
+
+@given(
+    st.lists(st.sampled_from(["[Musik]", "MANN:", " ", "\n", "♪", "- ", "Ja.", "<i>", "</i>", "(so)", ":"]), max_size=9)
+)
+def test_pieces_of_any_cue_are_the_cue(parts: list[str]) -> None:
+    text = cue("".join(parts))
+    pieces = read("srt", text)
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(piece.text for piece in pieces)
 
 
 def test_the_text_of_a_cue_may_have_blank_lines() -> None:
@@ -140,6 +213,14 @@ def test_the_text_of_a_cue_may_have_blank_lines() -> None:
 def test_cues_without_a_blank_line_between_them_are_separate() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEs sind\n12\n2\n00:00:03,000 --> 00:00:04,000\nIch --> du\n"
     assert language("srt", text) == ["Es sind\n12", "Ich --> du"]
+
+
+def test_text_after_a_blank_line_belongs_to_its_cue_even_without_one_before_the_next() -> None:
+    times = "00:00:01,000 --> 00:00:02,000\n"
+    text = f"1\n{times}Erster.\n\nNoch einer.\nUnd einer.\n2\n{times}Zweiter.\n\nMehr.\n{times}Dritter.\n"
+    assert language("srt", text) == ["Erster.", "Noch einer.", "Und einer.", "Zweiter.", "Mehr.", "Dritter."]
+    names = f"WEBVTT\n\nein Name\n{times}Eins.\n\nnoch ein Name\n{times}Zwei.\n"
+    assert language("vtt", names) == ["Eins.", "Zwei."]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +300,9 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ),
         ("\\begin{a} b\nc\n", ["\\begin{a} b\nc"]),
         ("*[HTML]: a\n*[b c]: d\n", ["a", "d"]),
+        ('a\n[quote="x, post:12"]\nb\n[/quote]\nc\n', ["a", "b", "c"]),
+        ("a\n[quote]\nb\n[/quote]\n[Hund]\nc\n", ["a", "b", "[Hund]\nc"]),
+        ("a\n[poll type=regular public=true]\n* b\n* c\n[/poll]\nd\n", ["a", "b", "c", "d"]),
     ],
 )
 def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str]) -> None:
@@ -261,6 +345,8 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<p>a", ["a"]),
         ("<p", ["<p"]),
         ("<p>a <code>b</code> c", ["a <code>b</code> c"]),
+        ("<p>a <?php echo $x->b; ?> c</p>", ["a <?php echo $x->b; ?> c"]),
+        ("<p>a <?= $x->b ?> c <% if a > b %> d", ["a <?= $x->b ?> c <% if a > b %> d"]),
         ("<p>a <code>b<i>c</i></code> d", ["a", "d"]),
         ('<p>a <b id=x translate="no">b</b> c', ['a <b id=x translate="no">b</b> c']),
         ('<p>a <b translate="no">b<i>c</i></b> d', ["a", "d"]),

@@ -19,13 +19,16 @@ from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
     Glossary,
+    branches,
     is_emptied,
     mask,
+    messages,
     missing_terms,
     protect,
     restore,
     symbol,
     unframed,
+    with_branches,
     without_space_in_marks,
 )
 from translate.text.sentences import between, readable
@@ -33,6 +36,8 @@ from translate.text.sentences import between, readable
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 MESSAGE = "{a, select, x {{n, plural, =0 {nichts} one {{b} hat # Hund} other {{b}}}} other {{b} {c}}}"  # of ICU
 LONG = "aHR0" * 900  # characters of a long address
+FACES = r">.< ¯\_(ツ)_/¯ :-) ;-) :D ;P :'( >:( =) xD <3 ^^ ^_^ -_- >_< o_O O.o T_T \o/ (^_^) (╯°□°)╯︵ ʕ•ᴥ•ʔ (◕‿◕)"
+WORDS_OF_PROSE = "der Hund, die Katze und das Pferd " * 30
 
 FOUND = [
     ('ein<a href="x y">Wort</a>', ['<a href="x y">', "</a>"]),
@@ -91,6 +96,43 @@ FOUND = [
     ("%n und %L1 am %Y-%m-%d in %HOME%", ["%n", "%L1", "%Y", "%m", "%d", "%HOME%"]),
     ("%{name} #{name} {{{x}}} {:?} {a=b} {/if}", ["%{name}", "#{name}", "{{{x}}}", "{:?}", "{a=b}", "{/if}"]),
     ("Mit dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg== öffnen", ["dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg=="]),
+    *(
+        (f"Der {template} ist da", [template])
+        for words in ("Hund", WORDS_OF_PROSE)
+        for template in (
+            f'{{{{< bild titel="{words}" >}}}}',
+            f'{{{{Verweis("{words}", {{a: {{b: 1}}}})}}}}',
+            f"{{% bild '{words}' %}}",
+            f'<%= link_to "{words}", path(a: 5) if x > 3 %>',
+            f'<?php echo $kunde->name("{words}"); ?>',
+            f"${{x {{{words}}}}}",
+            f'[quote="{words}"]',
+        )
+    ),
+    *(
+        (f"Hallo {field}, schön.", [field])
+        for field in ("[[Vorname]]", "<<Nach Name>>", "&lt;&lt;Ort&gt;&gt;", "«Anrede»", "«kunden_Nr»", "@@Name@@")
+    ),
+    ("Es sind ##Anzahl## von %%x%% in *|ORT|*.", ["##Anzahl##", "%%x%%", "*|ORT|*"]),
+    ("Am #Tag# für $Name$ und $$Betrag$$", ["#Tag#", "$Name$", "$$Betrag$$"]),
+    (
+        "[poll type=regular öffentlich] [poll type=regular public='a b'] [*] x [/list]",
+        ["[poll type=regular public='a b']", "[*]", "[/list]"],
+    ),
+    (
+        'Am <a class="x">#<span>katzen</span></a>-Tag mit @<b>koch</b>',
+        ['<a class="x">', "#<span>katzen</span>", "</a>", "@<b>koch</b>"],
+    ),
+    (
+        'In <a href="y"><span class="a">https://www.</span><span>zeitung.de/lan</span><span>ger-titel</span></a>',
+        [
+            '<a href="y">',
+            '<span class="a">https://www.</span><span>zeitung.de/lan</span><span>ger-titel</span>',
+            "</a>",
+        ],
+    ),
+    *((f"Gut {face} Bitte, danke! {face}", [face, face]) for face in FACES.split()),
+    ("Gut ( ͡° ͜ʖ ͡°), so &lt;3 &gt;.&lt;", ["( ͡° ͜ʖ ͡°)", "&lt;3", "&gt;.&lt;"]),
 ]
 NOT_FOUND = [
     "a<b und c>d",
@@ -114,9 +156,12 @@ NOT_FOUND = [
     "Es kostet 5 € oder $5, £5, ¥ 5 bei 30° und 50 %",
     "Facade, decade, deadbeef und effaced",
     "Nach Absatz 5a, Tel. +49 (0)221 / 123 45-67 oder 0221-123, 800.123.456, 1.234.567 und 5'7\".",
-    "Gut ;-) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } BIC: DEUTDEFF Ja [ ] Nein [x]",
+    "Gut; -) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } BIC: DEUTDEFF Ja [ ] Nein [x]",
     "Ich sehe François, 20 μ Gold und Москва.",
     "Ein %-Wert, 50 %-ige, 50%ige und 5 % Fett",
+    "Er sagte «Ja», «Gute Nacht» und «Komm her!», (siehe 8) 1:3, a) =b, :x3, T-Shirt, 9-0",
+    "Ein X-Bein [[Anm. der neuen Redaktion: x]]",
+    "Leser·innen und jede·r, 5 $-10 $, ## Titel ##",
     "Ein 3D-Druckerhersteller, B2B-Vertriebsmitarbeiter und Weltmeisterschaftsfinale2006",
 ]
 
@@ -146,6 +191,29 @@ def test_each_kind_is_found_completely(sentence, originals):
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, MARKDOWN).originals) == originals
+
+
+@pytest.mark.parametrize("sign", ["*", r"\*", r"\_"])
+@pytest.mark.parametrize("text", ["Leser{}innen und jede{}r Student{}in", "Ein{}e, der{}die, er{}sie, BÜRGER{}INNEN"])
+def test_the_sign_of_a_form_for_all_genders_is_no_emphasis(sign: str, text: str) -> None:
+    form = text.replace("{}", sign)
+    assert protect(form, MARKDOWN).originals == ()
+    assert protect(f"**{form}**", MARKDOWN).originals == ("**", "**")
+
+
+@pytest.mark.parametrize("text", ["*gute*r Hund", "ein *Leser*innen", "**gute**r", "*jede*n Tag", "a*b*c"])
+def test_emphasis_within_a_word_is_markup(text: str) -> None:
+    assert len(protect(text, MARKDOWN).originals) == 2
+
+
+def test_the_branches_of_a_message_are_its_texts() -> None:
+    assert [MESSAGE[start:stop] for start, stop in branches(MESSAGE)] == [
+        "{n, plural, =0 {nichts} one {{b} hat # Hund} other {{b}}}",
+        "{b} {c}",
+    ]
+    assert branches("{name}") == branches("x") == []
+    assert messages(f"Ein {{name}} {MESSAGE} und {MESSAGE}") == [MESSAGE]
+    assert with_branches("{a, select, x {ja} other {}}", ["b", "c"]) == "{a, select, x {b} other {c}}"
 
 
 def test_the_frame_of_a_sentence_may_be_a_link_around_a_picture() -> None:
@@ -272,6 +340,27 @@ def test_symbols_hold_no_spaces():
             "`a ``b ```c ",
             "{% a {#",
             "[a=",
+            "[a b=",
+            "[a b=c ",
+            "{{a{",
+            "{{ a {b",
+            "${a{",
+            "<% a",
+            "<?",
+            "[[a ",
+            "<<a",
+            "«Aa ",
+            "@@a",
+            "##a-",
+            "*|a",
+            "#<b>",
+            "<span>https://x</span>",
+            " :-",
+            " >.",
+            " (ツ",
+            "ʔ(",
+            "a*innen",
+            "*a*in",
         ),
     ],
 )

@@ -275,6 +275,67 @@ def test_characters_that_look_the_same_are_normalised(text, expected):
     assert readable(text) == expected
 
 
+SIGNS = ["*", r"\*", ":", "_", r"\_", "/", "/-", "·"]
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Die Leser{}innen", "Die Leserinnen"),
+        ("Autor{}innen-Treffen", "Autoren-Treffen"),
+        ("Leser{}innen und Bürger{}innen", "Leser und Bürger"),
+        ("Leser{}innen und Student{}innen", "Leserinnen und Studenten"),
+        ("Nachbar{}innen", "Nachbarn"),
+        ("Eine Bürger{}innenversammlung", "Eine Bürgerinnenversammlung"),
+        ("Jede{}r Nutzer{}in", "Jede Nutzerin"),
+        ("mit einer{}m gute{}n Ärzt{}in", "mit einer gute Ärztin"),
+        ("mit einem{}r Koch", "mit einer Koch"),
+        ("Ein{}e Kolleg{}in und ihr{}e Katze", "Eine Kollegin und ihre Katze"),
+        ("Der{}die oder die{}der, des{}der", "Die oder die, der"),
+        ("(mit Leser{}innen) (Koch{}in) (jede{}r)", "(mit Leserinnen) (Kochin) (jede)"),
+    ],
+)
+def test_forms_for_all_genders_are_read_in_one(sign: str, text: str, expected: str) -> None:
+    assert readable(text.replace("{}", sign), "de") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SchülerInnen und LehrerIn", "Schülerinnen und Lehrerin"),
+        ("Kolleg(inn)en, Schüler(innen), Lehrer(in), jede(r)", "Kollegen, Schülerinnen, Lehrerin, jede"),
+        ("Er:sie und ihm*ihr", "Er oder sie und ihm oder ihr"),
+        ("LEHRER:INNEN", "LEHRERINNEN"),
+    ],
+)
+def test_other_signs_of_forms_for_all_genders(text: str, expected: str) -> None:
+    assert readable(text, "de") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Um 8:30 in LinkedIn: im Plug-in, Namen: in der Stadt",
+        "außen/innen, und/oder, der/die/das, 3*n, a*b, *sehr*r",
+        "Seite(n), Auto(s), Haus:eine, Name: Innen",
+    ],
+)
+def test_other_signs_within_words_stay(text: str) -> None:
+    assert readable(text, "de") == text
+
+
+def test_forms_for_all_genders_are_german() -> None:
+    assert readable("Leser:innen", "en") == readable("Leser:innen") == "Leser:innen"
+
+
+@pytest.mark.parametrize("unit", ["Aa*innen", "A", "Aer:", "e:r", "A-", "er/", "\\*", "aI"])
+def test_forms_for_all_genders_are_found_quickly(unit: str) -> None:
+    start = time.process_time()
+    readable(unit * (10**5 // len(unit)), "de")
+    assert time.process_time() - start < 5
+
+
 @given(st.text(max_size=20) | st.text("a \t\u00a0\u2003", max_size=9))
 def test_normalising_twice_changes_nothing(text):
     assert readable(readable(text)) == readable(text)

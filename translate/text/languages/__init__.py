@@ -54,6 +54,8 @@ class Language:
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
         respellings: what people type in place of letters that their keyboards lack, one table for each convention.
+        inclusive: forms for all genders, such as "Nutzer:in": a pattern, the form that is read in its place, and the
+            form if the sentence has several for which the two differ.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
         letters: those of its alphabet that are not ASCII.
         decimal: the sign before decimals.
@@ -81,6 +83,7 @@ class Language:
     numbered_abbreviations: Words
     starters: Words
     respellings: tuple[dict[str, str], ...] = ()
+    inclusive: tuple[tuple[re.Pattern[str], str, str], ...] = ()
     street: str | None = None
     speech: re.Pattern[str] | None = None
     ordinal_nouns: re.Pattern[str] | None = None
@@ -126,6 +129,8 @@ def _typed(value: Any, kind: Any) -> Any:
         return frozenset(value.split())
     if re.Pattern[str] in (kind, *get_args(kind)):
         return re.compile(value)
+    if re.Pattern[str] in get_args(next(iter(get_args(kind)), None)):
+        return tuple((re.compile(pattern), *forms) for pattern, *forms in value)
     if isinstance(value, dict):
         return {key: tuple(words) for key, words in value.items()}
     return tuple(value) if isinstance(value, list) else value
