@@ -44,6 +44,7 @@ from translate.text.sentences import Piece
 Span = tuple[int, int]
 
 _HALF = 0.5  # of the attention of a word
+_HERE = "\ue000"  # of private use, and so never in a protected text
 _LEAST = 1e-6  # a squared weight
 _UNCERTAIN = 0.2  # a share from this to 1 minus this does not decide by itself
 _LONGEST = 2**13  # characters; a longer sentence has more tokens than can be aligned
@@ -307,37 +308,74 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
         clean: returns a text as models read it.
     """
     protected, spans = protect(formatted.text, pattern), placeholder_spans(formatted.text, pattern)
-    source, left = clean(protected.text), list(protected.originals)
-    solid = [i for i, character in enumerate(source) if not character.isspace()]
 
-    def n_before(place: int, is_start: bool) -> int:
-        """Return the number of characters of `source`, white space excluded, before a place of the sentence."""
-        before = place
+    def held(place: int, is_start: bool) -> int:
+        """Return the place in the protected sentence; one within a placeholder is at that end of it."""
+        moved = place
         for n, (start, stop) in enumerate(spans):
             if start < place < stop:
-                before += (start if is_start else stop) - place
+                moved += (start if is_start else stop) - place
             if stop <= place or (start < place < stop and not is_start):
-                before += len(symbol(n)) - (stop - start)
-        return len("".join(clean(protected.text[:before]).split()))
+                moved += len(symbol(n)) - (stop - start)
+        return moved
 
-    def moved(element: Element) -> Element:
-        n = n_before(element.start, is_start=True)
-        start = solid[n] if n < len(solid) else len(source)
-        if element.start == element.stop:
-            return replace(element, start=start, stop=start)
-        n = min(n_before(element.stop, is_start=False), len(solid))
-        return replace(element, start=start, stop=max(start, solid[n - 1] + 1 if n else 0))
+    ends = [
+        (held(element.start, True), held(element.stop, element.start == element.stop)) for element in formatted.elements
+    ]
+    source = clean(protected.text)
+    n_before = _n_before(protected.text, {place for pair in ends for place in pair}, source, clean)
+    solid = [i for i, character in enumerate(source) if not character.isspace()]
 
+    def moved(element: Element, start: int, stop: int) -> Element:
+        n, m = min(n_before[start], len(solid)), min(n_before[stop], len(solid))
+        first = solid[n] if n < len(solid) else len(source)
+        last = first if element.start == element.stop else max(first, solid[m - 1] + 1 if m else 0)
+        return replace(element, start=first, stop=last)
+
+    elements = tuple(moved(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
+    target, symbols = _with_symbols(translation, protected.originals, pattern)
+    return Pair(translation, source, target, symbols, elements)
+
+
+def _n_before(text: str, places: Collection[int], source: str, clean: Callable[[str], str]) -> dict[int, int]:
+    """Return the number of characters of `source` before each place of a text, white space excluded.
+
+    Args:
+        source: the text as models read it, which `clean` returns.
+    """
+    ordered = sorted(places)
+    parts = [text[a:b] for a, b in itertools.pairwise([0, *ordered, len(text)])]
+    found = ["".join(part.split()) for part in clean(_HERE.join(parts)).split(_HERE)]
+    if "".join(found) == "".join(source.split()) and len(found) == len(parts):
+        return dict(zip(ordered, itertools.accumulate(map(len, found)), strict=False))
+    return {place: len("".join(clean(text[:place]).split())) for place in ordered}  # a place is within a word
+
+
+def _with_symbols(
+    translation: str, originals: Sequence[str], pattern: re.Pattern[str]
+) -> tuple[str, tuple[tuple[Span, Span], ...]]:
+    """Return a translation with the symbols of its source, and where they are in both texts.
+
+    A placeholder that the source has not has a number of its own, unless there are as many as have changed there, such
+    as messages with translated branches.
+    """
+    spans = placeholder_spans(translation, pattern)
+    left, numbers = dict(enumerate(originals)), dict[Span, int]()
+    for span in spans:
+        same = next((n for n, original in left.items() if original == translation[slice(*span)]), None)
+        if same is not None:
+            numbers[span] = same
+            del left[same]
+    others = [span for span in spans if span not in numbers]
+    more = range(len(originals), len(originals) + len(others))
+    numbers |= dict(zip(others, left if len(left) == len(others) else more, strict=True))
     target, held, end = "", list[tuple[Span, Span]](), 0
-    for start, stop in placeholder_spans(translation, pattern):
-        if (original := translation[start:stop]) in left[:MOST_SYMBOLS]:
-            n = left.index(original)
-            left[n] = ""  # each is found once
+    for start, stop in spans:
+        if (n := numbers[start, stop]) < MOST_SYMBOLS:
             target += translation[end:start] + symbol(n)
             held.append(((len(target) - len(symbol(n)), len(target)), (start, stop)))
             end = stop
-    target += translation[end:]
-    return Pair(translation, source, target, tuple(held), tuple(map(moved, formatted.elements)))
+    return target + translation[end:], tuple(held)
 
 
 class Aligner(Protocol):

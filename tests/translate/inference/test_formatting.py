@@ -275,6 +275,19 @@ def test_more_placeholders_than_there_are_symbols_stay_in_their_places() -> None
     assert translated(text, STRAIGHT, str.lower) == text.lower()
 
 
+@pytest.mark.parametrize("form", ["Leser:in", "Leser*in", "Leser/-in"])
+def test_forms_for_all_genders_do_not_move_marks(form: str) -> None:
+    """The model reads another form, of another length."""
+    text = f"Die {form} und <b>das</b> Haus"
+    assert "<b>DAS</b>" in translated(text, STRAIGHT, str.upper)
+
+
+def test_marks_stay_outside_of_messages() -> None:
+    message = "{n, plural, one {# Haus} other {# Hunde}}"
+    found = translated(f"Da <b>{message}</b> und <i>hier</i>", STRAIGHT, str.upper)
+    assert re.fullmatch(r"DA <b>\{n, plural, .*\}\}</b> UND <i>HIER</i>", found)
+
+
 def test_many_marks_take_linear_time() -> None:
     text = "Das <b>Haus</b> ist <i>da</i>. " * 3000
     assert tags(translated(text, MIRRORED)) == tags(text)
