@@ -275,7 +275,7 @@ def test_a_tokenizer_that_splits_the_tag_is_refused_also_for_a_corpus_that_is_th
 ) -> None:
     config = complete(experiment, tmp_path)
     without = train(SENTENCES, TokenizerConfig(vocab_size=330))
-    refused = "synthetic sources begin with <BT>, which the tokenizer splits into ▁ .*: set tag = false"
+    refused = "sources begin with <BT>, which the tokenizer splits into ▁ .*: set tag = false"
     with pytest.raises(UserError, match=refused):
         prepare(config, tmp_path / "new", lambda message: None, without)
     with monkeypatch.context() as patch:  # as an older version did

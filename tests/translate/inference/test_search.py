@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Barrier
 from types import SimpleNamespace
 
+import harness
 import pytest
 import sacrebleu
 
@@ -170,7 +171,12 @@ def test_the_benchmark_counts_what_is_below_the_median(
     back = tmp_path / "back"
     shutil.copytree(parts.folder, back)
     opposite.spec.save(back)
-    assert bench.main([str(parts.folder), "--rerank", str(back), "--suffix", "", "--lines", "3", str(path)]) == 0
+    assert (
+        harness.main(
+            ["confidence", str(parts.folder), "--rerank", str(back), "--suffix", "", "--lines", "3", str(path)]
+        )
+        == 0
+    )
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     (measured,) = record["sets"].values()
     assert {name: (values["lines"], set(values["spearman"])) for name, values in measured.items()} == {
