@@ -17,7 +17,8 @@ from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 
-_N_PROBES, _PROBE_LENGTH = 16, 10  # sentences of random tokens
+_N_PROBES, _PROBE_LENGTH = 64, 10  # sentences of random tokens
+_ROUNDS, _LEAST = 3, 1e-6  # of balancing
 
 
 @torch.inference_mode()
@@ -54,6 +55,19 @@ def _mean_of_layers(weights_LTS: Tensor) -> Tensor:
     return torch.einsum("l,lts->ts", squares_L / squares_L.sum(), weights_LTS)
 
 
+def balanced(weights_LTS: Tensor) -> Tensor:
+    """Return the squares of weights, balanced so that no source token is read by many target tokens; rows sum to 1.
+
+    In turn, columns are divided by the square roots of their sums, and rows by their sums. A layer in which several
+    tokens read the same one sharply does not align.
+    """
+    weights_LTS = weights_LTS.square() + _LEAST
+    for _ in range(_ROUNDS):
+        weights_LTS = weights_LTS / weights_LTS.sum(dim=1, keepdim=True).sqrt()
+        weights_LTS = weights_LTS / weights_LTS.sum(dim=2, keepdim=True)
+    return weights_LTS
+
+
 def sharpness(weights_LTS: Tensor) -> Tensor:
     """Return how sharply the target tokens of each layer read, (L,): the mean of their greatest attention to one token.
 
@@ -67,7 +81,7 @@ def sharpness(weights_LTS: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def sharpest_layer(model: Transformer) -> int:
-    """Return the index of the decoder layer that aligns, which is the sharpest one.
+    """Return the index of the decoder layer that aligns, which is the sharpest one when `balanced`.
 
     Sentences of random tokens, with the model's own greedy outputs, show the difference too, so no text is needed.
 
@@ -79,7 +93,8 @@ def sharpest_layer(model: Transformer) -> int:
     src = [draw.sample(range(config.vocab_size), length) for _ in range(_N_PROBES)]
     found = translate_ids(model, src, SearchConfig(beam_size=1), max_lengths=[2 * length] * _N_PROBES)
     tgt = [hypotheses[0].tokens if hypotheses else [] for hypotheses in found]  # none if the model has diverged
-    sums_L = sum(len(t) * sharpness(w_LTS) for t, w_LTS in zip(tgt, _of_layers(model, src, tgt), strict=True))
+    layers = map(balanced, _of_layers(model, src, tgt))
+    sums_L = sum(len(t) * sharpness(w_LTS) for t, w_LTS in zip(tgt, layers, strict=True))
     return int(torch.as_tensor(sums_L).argmax())
 
 

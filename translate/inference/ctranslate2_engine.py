@@ -154,6 +154,11 @@ class CTranslate2Engine:
         return cls(folder, tokenizer, spec, config.max_positions, translator, n_workers, is_converted=True)
 
     @property
+    def can_align(self) -> bool:
+        """Whether the files have an alignment layer, which those of an earlier `translate export` have not."""
+        return self.is_converted or self.spec.alignment_layer is not None
+
+    @property
     def precision(self) -> str:
         """Type of the matrix products: int8, bf16, fp16 or fp32."""
         kind = self.translator.compute_type.partition("_")[0]  # such as int8_float32
@@ -220,7 +225,7 @@ class CTranslate2Engine:
         CTranslate2 returns it while it is forced to give the targets. UserError for a folder of an earlier
         `translate export`, which has no such layer.
         """
-        if self.spec.alignment_layer is None and not self.is_converted:
+        if not self.can_align:
             raise UserError(f"{self.folder}: was exported without a layer for alignments; export it again")
 
         def attention(sources: list[list[str]], targets: list[list[str]]) -> list[Attention]:

@@ -46,6 +46,10 @@ class Engine(Protocol):
     mixes_lengths: bool
 
     @property
+    def can_align(self) -> bool:
+        """Whether `align` works: not with a CTranslate2 folder that was exported without a layer for it."""
+
+    @property
     def precision(self) -> str:
         """Type of the matrix products: int8, bf16, fp16 or fp32."""
 
@@ -72,10 +76,6 @@ class Engine(Protocol):
 
         Raises UserError if the model cannot align.
         """
-
-
-class Scorer(Engine, Protocol):
-    """An engine that also scores given translations."""
 
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""

@@ -6,6 +6,9 @@
     check     mistakes are flagged, and some are searched again in another form or under a rule
     restore   the originals replace the symbols, and the layout returns to its place
 
+Formatting, such as paired tags, leaves a text before these stages and returns after them; see
+`translate.inference.formatting`.
+
 Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits the words
 that the model wrote, only white space: a check flags a translation or takes that of another search, and the last stage
 restores the source, or a target term of the glossary, byte for byte.
@@ -15,6 +18,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from translate.inference import formatting
+from translate.inference.formatting import Aligner
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
 from translate.text.sentences import Piece
@@ -39,6 +44,8 @@ class Rules:
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
         knows: returns whether the model can read and write a word; others are copied.
+        aligner: aligns sentences that have formatting with their translations; without one, marks of formatting are
+            placeholders.
         look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
@@ -50,6 +57,7 @@ class Rules:
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
+    aligner: Aligner | None = None
     look: Callable[[], None] | None = None
 
 
@@ -82,6 +90,32 @@ def translate(texts: Sequence[str], search: SearchSentences, rules: Rules) -> li
 
 
 def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
+    """Return the translation of each sentence; formatting is taken out before and put back after all else."""
+    if rules.aligner is None or not (rules.segments or rules.checks):
+        return _translate_plain(texts, search, rules)
+    formatted = {text: one for text in texts if (one := formatting.take_out(text, rules.markup)).elements}
+    plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
+    found = _translate_plain(plain, search, rules)
+    pairs = {
+        text: formatting.pair(one, found[one.text].text, rules.markup, lambda part: _clean(part, rules))
+        for text, one in formatted.items()
+        if found[one.text].text != one.text
+    }
+    placed = dict(zip(pairs, formatting.put_back(list(pairs.values()), rules.aligner, rules.n_symbols), strict=True))
+    unplaced = [text for text in texts if text in placed and placed[text] is None]
+    left = _translate_plain(unplaced, search, rules) if unplaced else {}
+
+    def translation(text: str) -> Translation:
+        if text in left or text not in formatted:
+            return left[text] if text in left else found[text]
+        return replace(
+            found[formatted[text].text], text=placed.get(text) or text
+        )  # a copy is the source, tags included
+
+    return {text: translation(text) for text in texts}
+
+
+def _translate_plain(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
@@ -179,7 +213,13 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
     _look(rules)
-    return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
+    if not rules.segments:
+        return [Piece(text, translate=True)]
+
+    def split(text: str) -> list[Piece]:
+        return sentences.split(text, rules.source, rules.markup)
+
+    return split(text) if rules.aligner is None else formatting.divided(text, rules.markup, split)
 
 
 # Protect

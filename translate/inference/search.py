@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import LIMIT, Engine, Ids, Scorer
+from translate.inference.engine import LIMIT, Engine, Ids
+from translate.inference.formatting import Alignment
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
 from translate.text.translation import Translation, join
@@ -46,7 +47,7 @@ class SentenceSearch:
         self,
         engine: Engine,
         config: SearchConfig,
-        reranker: Scorer | None = None,
+        reranker: Engine | None = None,
         constraints: "Constraints | None" = None,
     ) -> None:
         self.engine, self.config, self.reranker, self.constraints = engine, config, reranker, constraints
@@ -103,6 +104,24 @@ class SentenceSearch:
             return translation
         penalty = self.config.penalty(max(1, len(translation.tokens) + translation.n_segments))
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+        """Return the alignment of each source with its translation; None if one of them is too long for the model.
+
+        Two symbols fit too, so that `score` takes the same pairs with symbols.
+        """
+        tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
+        sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
+        fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]
+        found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
+        return [
+            Alignment(tokenizer.spans(source), tokenizer.spans(target), found[i]) if i in found else None
+            for i, (source, target) in enumerate(pairs)
+        ]
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return the log-probability of each translation given its source."""
+        return self.engine.score(*(self.engine.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)))
 
     def requests(
         self, lines: Sequence[str], prefixes: Sequence[Ids] | None = None, limit: int | None = None
@@ -227,7 +246,7 @@ def require_opposite(reranker: Path, other: TranslationSpec, spec: TranslationSp
 
 
 def rerank(
-    reranker: Scorer, found: Sequence[tuple[str, Sequence[Translation]]], weight: float
+    reranker: Engine, found: Sequence[tuple[str, Sequence[Translation]]], weight: float
 ) -> list[list[Translation]]:
     """Return the translations of each source with `reverse_log_prob`, in descending order of `rerank_score`.
 
@@ -259,7 +278,7 @@ def _rerank_score(translation: Translation) -> float:
     return -math.inf if translation.rerank_score is None else translation.rerank_score
 
 
-def _mean_log_probs(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+def _mean_log_probs(scorer: Engine, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
     limit = min(LIMIT, scorer.max_positions or LIMIT)
     encoded = zip(*(scorer.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)), strict=True)

@@ -53,6 +53,11 @@ class TorchEngine:
         self._on_cpu = model_folder.model.device.type == "cpu"
         self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
 
+    @property
+    def can_align(self) -> bool:
+        """True: no layer need be chosen."""
+        return True
+
     def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         """Return the n best hypotheses of each request; see `Engine.search`.
 

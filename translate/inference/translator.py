@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.engine import Engine, Scorer
+from translate.inference.engine import Engine
 from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
@@ -64,7 +64,7 @@ class Translator:
         search: Search | None = None,
         document: Document | None = None,
         *,
-        reranker: ModelFolder | Scorer | None = None,
+        reranker: ModelFolder | Engine | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(model, str | Path):
@@ -78,7 +78,7 @@ class Translator:
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
                 "leave the glossary out or choose another model"
             )
-        self.reranker: Scorer | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
+        self.reranker: Engine | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
         config = search.config(self.engine.spec.decoding)
         constraints = None
         if search.constrain is not None:
@@ -110,6 +110,11 @@ class Translator:
         say = say or (lambda message: print(message, file=sys.stderr))
         opening, search = opening or Opening(), search or Search()
         engine = open_engine(locate(Path(path), say, exported=True), opening)
+        if not engine.can_align:
+            say(
+                f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
+                "and may change their words; export it again"
+            )
         reranker = open_scorer(locate(Path(search.rerank), say), opening) if search.rerank else None
         return cls(engine, search, document, reranker=reranker)
 
@@ -179,6 +184,7 @@ class Translator:
             markup=formats.markup(document.layout),
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
+            aligner=self.sentences if self.engine.can_align else None,
             look=self._check,
         )
 

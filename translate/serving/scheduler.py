@@ -323,7 +323,7 @@ class SharedEngine:
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
         self.max_positions, self.mixes_lengths = engine.max_positions, engine.mixes_lengths
-        self.precision = engine.precision
+        self.precision, self.can_align = engine.precision, engine.can_align
         self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
 
     def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
@@ -340,3 +340,9 @@ class SharedEngine:
         widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
         pairs = list(zip(sources, targets, strict=True))
         return self._scheduler.compute(self._ticket, self._engine.align, pairs, widths)
+
+    def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
+        """Return the log-probability of each target; they are computed with those of other requests."""
+        widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
+        pairs = list(zip(sources, targets, strict=True))
+        return self._scheduler.compute(self._ticket, self._engine.score, pairs, widths)

@@ -48,9 +48,9 @@ _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
     + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
 )
-_TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
-_LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
-_EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
+TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
+LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
+EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
 
 @dataclass(frozen=True)
@@ -194,12 +194,12 @@ def _is_pair(marks: Sequence[str]) -> bool:
     if len(marks) < 2:
         return False
     opening, *between, closing = marks
-    if opening in _EMPHASIS:
+    if opening in EMPHASIS:
         return opening == closing and opening not in between
     if opening in ("[", "!["):
-        steps = [(mark in ("[", "![")) - mark.startswith(_LINK_ENDS) for mark in between]  # a link around a picture
-        return closing.startswith(_LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
-    tags = [tag for mark in marks if (tag := _TAG.fullmatch(mark))]
+        steps = [(mark in ("[", "![")) - mark.startswith(LINK_ENDS) for mark in between]  # a link around a picture
+        return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
+    tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
     return (
         len(tags) > 1

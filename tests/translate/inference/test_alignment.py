@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,10 @@ def test_a_folder_that_was_exported_without_a_layer_asks_for_another_export(
     (tmp_path / "theirs" / "translation.json").write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(UserError, match="without a layer for alignments; export it again"):
         open_engine(tmp_path / "theirs").align([[5]], [[7]])
+    said: list[str] = []
+    translator = Translator.load(tmp_path / "theirs", say=said.append)
+    assert [note for note in said if "formatting stays within sentences" in note] == said[-1:]
+    assert sorted(re.findall("<[^>]*>", translator("der <b>Hund</b> singt"))) == ["</b>", "<b>"]
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de"])

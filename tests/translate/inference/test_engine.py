@@ -30,6 +30,7 @@ class Parrot:
     spec: TranslationSpec = TranslationSpec("de", "en")
     max_positions: int | None = None
     mixes_lengths: bool = True
+    can_align: bool = False
     precision: str = "fp32"
 
     def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:

@@ -1,0 +1,659 @@
+"""Formatting within a sentence: paired marks leave it before the search and return around the words that carry them.
+
+A pair is two tags of HTML, XML, a subtitle or BBCode, the marks of emphasis, or both halves of a link. The model reads
+and writes the sentence without them, so its words are those of the same sentence without formatting. `take_out` finds
+the pairs, `put_back` writes them into the translation:
+
+- A pair stands around the words that give at least half of their attention to its words in the source, as one run: the
+  run with the greatest sum of shares above one half. Where no word gives half, half of the greatest share counts, so
+  the run is the smallest that holds all candidates. The attention is squared and balanced first: words such as articles
+  read what the next word does too, and so count less there.
+- Where the share of a word at either end of the run is between 0.2 and 0.8, the runs with and without it compete: the
+  model gives the probability of each, with symbols for the marks on both sides, and the most probable one is taken.
+- Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
+  beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
+  that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
+- A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
+- A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source.
+- White space is outside of a pair; punctuation at its ends is inside where it is in the source.
+
+Elements of blocks, images, line breaks, code and variables are no formatting: they are placeholders, which stay in the
+sentence as symbols.
+"""
+
+import bisect
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from translate.inference.engine import Attention
+from translate.text.placeholders import (
+    EMPHASIS,
+    LINK_ENDS,
+    MOST_SYMBOLS,
+    SYMBOL,
+    TAG,
+    placeholder_spans,
+    protect,
+    symbol,
+)
+from translate.text.sentences import Piece
+
+Span = tuple[int, int]
+
+_HALF = 0.5  # of the attention of a word
+_HERE = "\ue000"  # of private use, and so never in a protected text
+_LEAST = 1e-6  # a squared weight
+_UNCERTAIN = 0.2  # a share from this to 1 minus this does not decide by itself
+_LONGEST = 2**13  # characters; a longer sentence has more tokens than can be aligned
+_ROUNDS = 3  # of balancing; more change little
+# Elements that are no formatting: those without an end, and blocks.
+_OTHER_ELEMENTS = re.compile(
+    "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr"
+    "|address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
+    "|head|header|html|li|main|nav|ol|option|p|pre|script|section|select|style|summary|table|tbody|td|template"
+    "|textarea|tfoot|th|thead|title|tr|ul"
+)
+# Certain to be formatting where their partner is in another sentence; <name> may be a variable.
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
+)
+_SIGN = re.compile(r"[<\[\]*_~]")  # every mark has one, and most sentences have none
+_UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Element:
+    """A pair of marks and the text between them, or a single mark, or a pair around nothing.
+
+    Attributes:
+        start, stop: the text between the marks, in the sentence without marks; equal if there is none.
+        opening, closing: the marks; a single mark has one of them.
+        first, last: numbers of both marks, by which elements are nested.
+    """
+
+    start: int
+    stop: int
+    opening: str
+    closing: str
+    first: float
+    last: float
+
+
+@dataclass(frozen=True)
+class Formatted:
+    """A sentence without formatting, and its elements in the order of their opening marks."""
+
+    text: str
+    elements: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The attention of the pieces of a translation to the pieces of its source, and the characters of each piece."""
+
+    source: Sequence[Span]
+    target: Sequence[Span]
+    weights: Attention
+
+
+_NO_ALIGNMENT = Alignment((), (), [])  # for elements around all words or none
+
+
+# Out of the source
+
+
+@dataclass
+class _Mark:
+    """A placeholder that may be formatting.
+
+    Attributes:
+        start, stop: in the text with all marks; `place` is that in the text without them.
+        opens, closes: what it may do; emphasis between letters may do both.
+        partner: number of the other mark of its pair.
+    """
+
+    start: int
+    stop: int
+    text: str
+    name: str
+    opens: bool
+    closes: bool
+    partner: int | None = None
+    place: int = 0
+
+
+def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
+    """Return a sentence without its formatting; one that is very long or has very many marks keeps them.
+
+    Args:
+        pattern: matches placeholders, and among them the marks.
+    """
+    marks = _formatting(text, pattern) if len(text) <= _LONGEST else []
+    if not marks or len(marks) > MOST_SYMBOLS:
+        return Formatted(text)
+    plain = _without(text, marks)
+    elements = list[Element]()
+    for n, mark in enumerate(marks):
+        if mark.partner is None:
+            elements.append(_single(marks, n, plain))
+        elif mark.partner > n:
+            other = marks[mark.partner]
+            start, stop = _stripped(plain, mark.place, other.place)
+            elements.append(Element(start, stop, mark.text, other.text, n, mark.partner))
+    return Formatted(plain, tuple(_nested(sorted(elements, key=lambda element: element.first))))
+
+
+def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
+    """Return the element of a mark whose partner is in another sentence: the text from there to that end of this one.
+
+    In damaged markup, where that would cross another element, it is the mark alone.
+    """
+    mark = marks[n]
+    others = [(i, other) for i, other in enumerate(marks) if i != n]
+    crosses = any(i < n < (other.partner or 0) for i, other in others)
+    crosses = crosses or (mark.closes and any(other.partner is None and other.opens for _, other in others[:n]))
+    span = (mark.place, len(plain)) if mark.opens else (0, mark.place)
+    start, stop = (mark.place, mark.place) if crosses else _stripped(plain, *span)
+    if start == stop:
+        start = stop = mark.place
+    first, last = (n, n) if crosses or start == stop else (n, 2 * len(marks) - n) if mark.opens else (-n - 1, n)
+    return Element(start, stop, mark.text if mark.opens else "", mark.text if mark.closes else "", first, last)
+
+
+def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Piece]]) -> list[Piece]:
+    """Divide a text as the same text without formatting is divided; a mark goes with the words that it is beside.
+
+    Args:
+        divide: returns the pieces of a text.
+    """
+    marks = _formatting(text, pattern)
+    found = divide(_without(text, marks)) or [Piece("", translate=False)] * bool(marks)
+    ends = list(itertools.accumulate(len(piece.text) for piece in found))
+    held: list[list[tuple[int, str]]] = [[] for _ in found]
+    for n, mark in enumerate(marks):
+        opens = mark.opens if mark.partner is None else mark.partner > n
+        i = min((bisect.bisect_right if opens else bisect.bisect_left)(ends, mark.place), len(found) - 1)
+        beside = i + 1 if opens else i - 1
+        if 0 <= beside < len(found) and found[beside].translate and not found[i].text.strip():
+            i, mark.place = beside, ends[i] if opens else ends[beside]
+        held[i].append((mark.place - ends[i] + len(found[i].text), mark.text))
+    return [replace(piece, text=_with(piece.text, own)) for piece, own in zip(found, held, strict=True)]
+
+
+def _with(text: str, marks: Sequence[tuple[int, str]]) -> str:
+    """Return a text with marks in places of it."""
+    parts, end = list[str](), 0
+    for place, mark in marks:
+        parts += [text[end:place], mark]
+        end = place
+    return "".join([*parts, text[end:]])
+
+
+def _without(text: str, marks: Sequence[_Mark]) -> str:
+    """Return the text without the marks, and set their places."""
+    parts, end, n = list[str](), 0, 0
+    for mark in marks:
+        parts.append(text[end : mark.start])
+        n += len(parts[-1])
+        mark.place, end = n, mark.stop
+    return "".join([*parts, text[end:]])
+
+
+def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
+    """Return the marks of pairs, and those whose partner must be in another sentence, in order."""
+    if not _SIGN.search(text):
+        return []
+    waiting: dict[str, list[_Mark]] = {}
+    marks, pairs = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))], []
+    for mark in marks:
+        opened = waiting.setdefault(mark.name, [])
+        if mark.closes and opened:
+            pairs.append((opened.pop(), mark))
+        elif mark.opens:
+            opened.append(mark)
+    in_pairs = {id(mark) for pair in pairs for mark in pair}
+    kept = [mark for mark in marks if id(mark) in in_pairs or _is_single(mark)]
+    numbers = {id(mark): n for n, mark in enumerate(kept)}
+    for opening, closing in pairs:
+        opening.partner, closing.partner = numbers[id(closing)], numbers[id(opening)]
+    return kept
+
+
+def _mark(text: str, start: int, stop: int) -> _Mark | None:
+    """Return the mark that a placeholder is, if any."""
+    mark = text[start:stop]
+    if mark in EMPHASIS:
+        opens, closes = stop < len(text) and not text[stop].isspace(), start > 0 and not text[start - 1].isspace()
+        return _Mark(start, stop, mark, mark, opens, closes) if opens or closes else None
+    if mark in ("[", "![") or mark.startswith(LINK_ENDS):
+        return _Mark(start, stop, mark, "[", mark in ("[", "!["), mark.startswith(LINK_ENDS))
+    tag = TAG.fullmatch(mark)
+    if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
+        return None
+    return _Mark(start, stop, mark, mark[0] + tag[2].lower(), not tag[1], bool(tag[1]))
+
+
+def _is_single(mark: _Mark) -> bool:
+    """Return whether a mark without a partner is certain to be formatting."""
+    if mark.opens == mark.closes:
+        return False
+    is_variable = mark.text.startswith(("<", "[")) and mark.name != "[" and not _INLINE.fullmatch(mark.name[1:])
+    return mark.closes or not is_variable
+
+
+def _stripped(text: str, start: int, stop: int) -> Span:
+    """Return a span without white space at its ends; an empty one if it has nothing else."""
+    inside = text[start:stop]
+    if not inside.strip():
+        return start, start
+    return start + len(inside) - len(inside.lstrip()), stop - len(inside) + len(inside.rstrip())
+
+
+def _nested(elements: Sequence[Element]) -> list[Element]:
+    """Return the elements with none crossing another: the one that opens first grows to hold the other."""
+    found = list(elements)
+    for i in reversed(range(len(found))):  # those that open later are nested already
+        for other in found[i + 1 :]:
+            if other.first < found[i].last < other.last:
+                stop = max(found[i].stop, other.stop)
+                found[i] = replace(found[i], stop=stop, last=other.last + 0.5 ** (len(found) - i))
+    return found
+
+
+# Into the translation
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A formatted sentence and its translation without formatting.
+
+    Attributes:
+        translation: the text, with placeholders.
+        source, target: both sides as a model reads and writes them: with symbols for placeholders, the same on both.
+        held: where symbols are in `target`, and what they stand for in `translation`.
+        elements: those of the sentence; start and stop are in `source`.
+    """
+
+    translation: str
+    source: str
+    target: str
+    held: tuple[tuple[Span, Span], ...]
+    elements: tuple[Element, ...]
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether an element has some words of the sentence, and not all of them."""
+        words = [match.span() for match in _UNIT.finditer(self.source) if _is_word(match[0])]
+        shares = ({start < b and a < stop for a, b in words} for start, stop in map(_span, self.elements))
+        return any(len(share) > 1 for share in shares)
+
+
+def _span(element: Element) -> Span:
+    """Return the span of an element; a single mark is between two characters."""
+    return element.start, max(element.stop, element.start + 1)
+
+
+def _is_word(unit: str) -> bool:
+    return unit[0].isalnum() or unit[0] == "_" or SYMBOL.fullmatch(unit) is not None
+
+
+def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean: Callable[[str], str]) -> Pair:
+    """Return a sentence and its translation as a pair.
+
+    Args:
+        pattern: as for `take_out`.
+        clean: returns a text as models read it.
+    """
+    protected, spans = protect(formatted.text, pattern), placeholder_spans(formatted.text, pattern)
+
+    def held(place: int, is_start: bool) -> int:
+        """Return the place in the protected sentence; one within a placeholder is at that end of it."""
+        moved = place
+        for n, (start, stop) in enumerate(spans):
+            if start < place < stop:
+                moved += (start if is_start else stop) - place
+            if stop <= place or (start < place < stop and not is_start):
+                moved += len(symbol(n)) - (stop - start)
+        return moved
+
+    ends = [
+        (held(element.start, True), held(element.stop, element.start == element.stop)) for element in formatted.elements
+    ]
+    source = clean(protected.text)
+    n_before = _n_before(protected.text, {place for pair in ends for place in pair}, source, clean)
+    solid = [i for i, character in enumerate(source) if not character.isspace()]
+
+    def moved(element: Element, start: int, stop: int) -> Element:
+        n, m = min(n_before[start], len(solid)), min(n_before[stop], len(solid))
+        first = solid[n] if n < len(solid) else len(source)
+        last = first if element.start == element.stop else max(first, solid[m - 1] + 1 if m else 0)
+        return replace(element, start=first, stop=last)
+
+    elements = tuple(moved(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
+    target, symbols = _with_symbols(translation, protected.originals, pattern)
+    return Pair(translation, source, target, symbols, elements)
+
+
+def _n_before(text: str, places: Collection[int], source: str, clean: Callable[[str], str]) -> dict[int, int]:
+    """Return the number of characters of `source` before each place of a text, white space excluded.
+
+    Args:
+        source: the text as models read it, which `clean` returns.
+    """
+    ordered = sorted(places)
+    parts = [text[a:b] for a, b in itertools.pairwise([0, *ordered, len(text)])]
+    found = ["".join(part.split()) for part in clean(_HERE.join(parts)).split(_HERE)]
+    if "".join(found) == "".join(source.split()) and len(found) == len(parts):
+        return dict(zip(ordered, itertools.accumulate(map(len, found)), strict=False))
+    return {place: len("".join(clean(text[:place]).split())) for place in ordered}  # a place is within a word
+
+
+def _with_symbols(
+    translation: str, originals: Sequence[str], pattern: re.Pattern[str]
+) -> tuple[str, tuple[tuple[Span, Span], ...]]:
+    """Return a translation with the symbols of its source, and where they are in both texts.
+
+    A placeholder that the source has not has a number of its own, unless there are as many as have changed there, such
+    as messages with translated branches.
+    """
+    spans = placeholder_spans(translation, pattern)
+    left, numbers = dict(enumerate(originals)), dict[Span, int]()
+    for span in spans:
+        same = next((n for n, original in left.items() if original == translation[slice(*span)]), None)
+        if same is not None:
+            numbers[span] = same
+            del left[same]
+    others = [span for span in spans if span not in numbers]
+    more = range(len(originals), len(originals) + len(others))
+    numbers |= dict(zip(others, left if len(left) == len(others) else more, strict=True))
+    target, held, end = "", list[tuple[Span, Span]](), 0
+    for start, stop in spans:
+        if (n := numbers[start, stop]) < MOST_SYMBOLS:
+            target += translation[end:start] + symbol(n)
+            held.append(((len(target) - len(symbol(n)), len(target)), (start, stop)))
+            end = stop
+    return target + translation[end:], tuple(held)
+
+
+class Aligner(Protocol):
+    """What a model says about pairs of a source and its translation."""
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Alignment | None]:
+        """Return the alignment of each pair; None for one that cannot be aligned."""
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        """Return the log-probability of each translation given its source."""
+
+
+def put_back(pairs: Sequence[Pair], aligner: Aligner, n_symbols: int = 0) -> list[str | None]:
+    """Return each translation with the formatting of its sentence; None for one that cannot be aligned.
+
+    Args:
+        aligner: asked once for all alignments, and once for the probabilities of all runs that compete.
+        n_symbols: number of symbols that the model knows.
+    """
+    asked = [i for i, pair in enumerate(pairs) if pair.needs_alignment]
+    aligned = aligner.align([(pairs[i].source, pairs[i].target) for i in asked]) if asked else ()
+    alignments = dict(zip(asked, aligned, strict=True))
+    placements = {
+        i: _Placement(pair, alignments.get(i) or _NO_ALIGNMENT)
+        for i, pair in enumerate(pairs)
+        if i not in alignments or alignments[i]
+    }
+    texts = {i: placement.text() for i, placement in placements.items()}
+    doubts = [
+        (placement, i, place, marked)
+        for i, placement in placements.items()
+        for place in placement.places
+        if (marked := placement.marked(place, n_symbols))
+    ]
+    scores = aligner.score([marked for *_, marked in doubts]) if doubts else ()
+    for (placement, _, place, _), score in zip(doubts, scores, strict=True):
+        placement.places[place] = score
+    texts |= {i: placement.text() for i, placement in {i: placement for placement, i, *_ in doubts}.items()}
+    return [texts.get(i) for i in range(len(pairs))]
+
+
+@dataclass
+class _Node:
+    """An element, those within it, and the units of the translation that it stands around, from `lo` to `hi`."""
+
+    element: Element
+    lo: int = 0
+    hi: int = 0
+    children: list["_Node"] = field(default_factory=list)
+
+    @property
+    def is_pair(self) -> bool:
+        return bool(self.element.opening and self.element.closing)
+
+
+class _Placement:
+    """The places of elements in a translation, whose units are words, symbols and punctuation marks."""
+
+    def __init__(self, pair: Pair, alignment: Alignment) -> None:
+        self.pair, self.alignment = pair, replace(alignment, weights=_balanced(alignment.weights))
+        self.units = [match.span() for match in _UNIT.finditer(pair.target)]
+        self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}
+        self.source_words = [match.span() for match in _UNIT.finditer(pair.source) if _is_word(match[0])]
+        starts, stops = ([span[i] for span in alignment.target] for i in (0, 1))
+        self.pieces = [
+            range(bisect.bisect_right(stops, start), bisect.bisect_left(starts, stop)) for start, stop in self.units
+        ]
+        letters = [0] * len(pair.source)
+        for start, stop in self.source_words:
+            if not SYMBOL.fullmatch(pair.source, start, stop):
+                letters[start:stop] = [1] * (stop - start)
+        self.n_letters = [0, *itertools.accumulate(letters)]  # before each character
+        self.sizes = [len("".join(pair.source[start:stop].split())) for start, stop in alignment.source]
+        self.places: dict[tuple[Element, Span], float | None] = {}  # probability of each run that competes
+
+    def text(self) -> str:
+        """Return the translation with all marks."""
+        root = _Node(Element(0, len(self.pair.source), "", "", -1, float("inf")), 0, len(self.units))
+        around = [root]
+        for element in self.pair.elements:
+            while around[-1].element.last < element.first:
+                around.pop()
+            around[-1].children.append(_Node(element))
+            if element.first < element.last:
+                around.append(around[-1].children[-1])
+        self._place(root)
+        marks = [
+            (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.held if b <= place), mark)
+            for place, *_, mark in sorted(self._marks(root, 1))
+        ]
+        return _with(self.pair.translation, marks)
+
+    def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
+        """Yield the place of each mark within an element, its rank among those of the same place, and its text.
+
+        Closing marks come first, the innermost before the others; opening marks follow, the outermost first.
+        """
+        for child in node.children:
+            element = child.element
+            if child.lo < child.hi:
+                yield self.units[child.lo][0], depth, element.first, element.opening
+                yield self.units[child.hi - 1][1], -depth, element.first, element.closing
+            elif element.opening:
+                place = self.units[child.lo][0] if child.lo < len(self.units) else len(self.pair.target)
+                yield place, depth, element.first, element.opening + element.closing
+            else:
+                yield self.units[child.lo - 1][1] if child.lo else 0, -depth, element.first, element.closing
+            yield from self._marks(child, depth + 1)
+
+    def _place(self, parent: _Node) -> None:
+        """Choose the units of the elements within another one, and of those within them."""
+        free, placed, points = set(range(parent.lo, parent.hi)), list[_Node](), list[_Node]()
+        shares = {id(child): self._shares(child.element, parent) for child in parent.children}
+        for child in sorted(parent.children, key=lambda child: (child.is_pair, -_excess(shares[id(child)]))):
+            own, element = shares[id(child)], child.element
+            units = self._candidates(element, free) if element.start < element.stop else []
+            if units:
+                run = self._most_probable(element, _runs(own, units, free))
+                child.lo, child.hi = self._with_punctuation(element, parent, *run, free)
+                child.lo = child.lo if element.opening else parent.lo
+                child.hi = child.hi if element.closing else parent.hi
+                free -= set(range(child.lo, child.hi))
+                placed.append(child)
+            elif element.start == element.stop or not child.is_pair:
+                points.append(child)
+            elif placed:
+                nearest = max(placed, key=lambda other: max(own[u] for u in range(other.lo, other.hi)))
+                nearest.children.append(child)
+            else:
+                child.lo, child.hi = parent.lo, parent.hi
+                free, placed = set(), [child]
+        parent.children = placed + points
+        for point in points:
+            point.lo = point.hi = self._beside(point.element, shares[id(point)], parent, placed)
+        for child in placed:
+            self._place(child)
+
+    def _most_probable(self, element: Element, runs: Sequence[Span]) -> Span:
+        """Return the most probable run; the first one if some probabilities are not known."""
+        if len(runs) == 1 or not (element.opening and element.closing):
+            return runs[0]
+        scores = [self.places.setdefault((element, run), None) for run in runs]
+        known = [score for score in scores if score is not None]
+        return runs[0] if len(known) < len(runs) else max(zip(known, runs, strict=True))[1]
+
+    def marked(self, place: tuple[Element, Span], n_symbols: int) -> tuple[str, str] | None:
+        """Return source and translation with symbols for the marks of an element; None if there are too few."""
+        element, (lo, hi) = place
+        n = 1 + max((int(match[1]) for match in SYMBOL.finditer(self.pair.source)), default=0)
+        if n + 1 > n_symbols:
+            return None
+        spans = (element.start, element.stop), (self.units[lo][0], self.units[hi - 1][1])
+        sides = zip((self.pair.source, self.pair.target), spans, strict=True)
+        source, target = (
+            " ".join(part.strip() for part in (text[:a], symbol(n - 1), text[a:b], symbol(n), text[b:]) if part.strip())
+            for text, (a, b) in sides
+        )
+        return source, target
+
+    def _candidates(self, element: Element, free: set[int]) -> list[int]:
+        """Return the units that an element may stand around: words; punctuation if it has no words in the source."""
+        if any(a < element.stop and element.start < b for a, b in self.source_words):
+            return sorted(free & self.words)
+        marks = set(self.pair.source[element.start : element.stop])
+        return sorted(u for u in free - self.words if self.pair.target[self.units[u][0]] in marks) or sorted(free)
+
+    def _shares(self, element: Element, parent: _Node) -> list[float]:
+        """Return the share of each unit's attention to an element in that to its parent; 0 outside of the parent.
+
+        Only letters count. For a single mark, the element is the word beside it.
+        """
+        start, stop = self._anchor(element, parent.element) if element.start == element.stop else _span(element)
+        inside, around = self._letters(start, stop), self._letters(*_span(parent.element))
+        own = {match[0] for match in SYMBOL.finditer(self.pair.source, start, stop)}
+        is_all = self._words(start, stop) == self._words(*_span(parent.element))
+        shares = [0.0] * len(self.units)
+        for u in range(parent.lo, parent.hi):
+            rows = [self.alignment.weights[t] for t in self.pieces[u]]
+            part, whole = (sum(row[s] * share for row in rows for s, share in letters) for letters in (inside, around))
+            is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
+            shares[u] = float(is_all or text in own) if is_symbol or is_all or not whole else part / whole
+        return shares
+
+    def _words(self, start: int, stop: int) -> list[Span]:
+        return [(max(a, start), min(b, stop)) for a, b in self.source_words if a < stop and start < b]
+
+    def _letters(self, start: int, stop: int) -> list[tuple[int, float]]:
+        """Return the pieces of the source with letters in a span, and the share of their characters that these are."""
+        found = []
+        for s, ((a, b), size) in enumerate(zip(self.alignment.source, self.sizes, strict=True)):
+            a, b = max(a, start), min(b, stop)
+            if a < b and (n := self.n_letters[b] - self.n_letters[a]):
+                found.append((s, n / size))
+        return found
+
+    def _with_punctuation(self, element: Element, parent: _Node, lo: int, hi: int, free: Collection[int]) -> Span:
+        """Return a run of units with the punctuation at its ends that is within the element."""
+        source = self.pair.source
+        words = self._words(element.start, element.stop) or [(element.start, element.stop)]
+        n_before = len(source[element.start : words[0][0]].strip())
+        n_after = len(source[words[-1][1] : element.stop].strip())
+        if not source[parent.element.start : element.start].strip():
+            n_before = len(self.units) if self.words.isdisjoint(range(parent.lo, lo)) else n_before
+        if not source[element.stop : parent.element.stop].strip():
+            n_after = len(self.units) if self.words.isdisjoint(range(hi, parent.hi)) else n_after
+        return self._reach(lo, -1, n_before, free), self._reach(hi - 1, 1, n_after, free) + 1
+
+    def _reach(self, unit: int, step: int, n: int, free: Collection[int]) -> int:
+        """Return the last of up to n punctuation marks that follow a unit, in one direction, without white space."""
+        while n and (other := unit + step) in free and other not in self.words:
+            near, far = sorted((unit, other))
+            if self.units[near][1] != self.units[far][0]:
+                break
+            unit, n = other, n - 1
+        return unit
+
+    def _anchor(self, element: Element, parent: Element) -> Span:
+        """Return the word that a single mark stands beside; nothing if there is none in the parent."""
+        if element.opening:
+            return next(((a, b) for a, b in self.source_words if element.start <= a < parent.stop), (0, 0))
+        return next(((a, b) for a, b in reversed(self.source_words) if parent.start < b <= element.start), (0, 0))
+
+    def _beside(self, element: Element, shares: Sequence[float], parent: _Node, placed: Sequence[_Node]) -> int:
+        """Return the number of units of the translation that are before a single mark."""
+        source, start = self.pair.source, element.start
+        outside = source[parent.element.start : start] if element.opening else source[start : parent.element.stop]
+        units = sorted(self.words.intersection(range(parent.lo, parent.hi)))
+        if not outside.strip() or not units:
+            return parent.lo if element.opening else parent.hi
+        if self._anchor(element, parent.element) == (0, 0):
+            return parent.hi if element.opening else parent.lo
+        place = max(units, key=lambda u: shares[u]) + (not element.opening)
+        for other in placed:
+            if other.lo < place < other.hi:
+                return other.lo if element.opening else other.hi
+        return place
+
+
+def _balanced(weights_TS: Attention) -> Attention:
+    """Return the squares of weights, balanced so that no source piece is read by many target pieces.
+
+    In turn, columns are divided by the square roots of their sums, and rows by their sums (as Sinkhorn does, halfway).
+    """
+    rows = [[w * w + _LEAST for w in row] for row in weights_TS]
+    for _ in range(_ROUNDS):
+        scales = [sum(column) ** -0.5 for column in zip(*rows, strict=True)]
+        rows = [[w * scale for w, scale in zip(row, scales, strict=True)] for row in rows]
+        sums = [sum(row) for row in rows]
+        rows = [[w / total for w in row] for row, total in zip(rows, sums, strict=True)]
+    return rows
+
+
+def _excess(shares: Sequence[float]) -> float:
+    return sum(max(0.0, share - _HALF) for share in shares)
+
+
+def _runs(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> list[Span]:
+    """Return the run of the greatest sum, and those that compete: with or without an uncertain unit at either end."""
+    lo, hi = _run(shares, units, free)
+    uncertain = {u for u in units if _UNCERTAIN <= shares[u] <= 1 - _UNCERTAIN}
+    starts = [
+        lo,
+        *([lo - 1] if lo - 1 in uncertain else []),
+        *([lo + 1] if lo in uncertain and lo + 1 in units else []),
+    ]
+    stops = [hi, *([hi + 1] if hi in uncertain else []), *([hi - 1] if hi - 1 in uncertain and hi - 2 in units else [])]
+    return [(start, stop) for start in starts for stop in stops if start < stop]
+
+
+def _run(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> Span:
+    """Return the run of free units, from one of `units` to another, with the greatest sum of shares above a half."""
+    most = max(shares[u] for u in units)
+    threshold = _HALF if most >= _HALF else most / 2
+    best, run, first, end, total = float("-inf"), (units[0], units[0] + 1), units[0], units[0], 0.0
+    for unit in units:
+        if total <= 0 or not all(other in free for other in range(end, unit)):
+            first, total = unit, 0.0
+        total, end = total + shares[unit] - threshold, unit + 1
+        if total > best + _LEAST:
+            best, run = total, (first, end)
+    return run
