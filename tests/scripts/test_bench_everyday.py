@@ -71,7 +71,7 @@ def test_the_list_for_the_models_languages_is_used_and_failures_are_shown(
     parts = SimpleNamespace(spec=SimpleNamespace(source="en", target="de"))
 
     def opened(options: Text) -> SimpleNamespace:
-        assert not options.checks
+        assert not options.document.checks
         return SimpleNamespace(engine=parts, passages=passages)
 
     monkeypatch.setattr(bench, "open_translator", opened)

@@ -97,7 +97,7 @@ class Alignment(BaseModel):
             "example": {
                 "source": ["Guten", "Morgen"],
                 "target": ["Good", "morning"],
-                "weights": [[0.4791, 0.2593], [0.0328, 0.8992]],
+                "weights": [[0.4077, 0.2161], [0.0228, 0.5703]],
             }
         }
     )
