@@ -32,6 +32,7 @@ from translate.inference.engine import Attention
 from translate.text.placeholders import (
     EMPHASIS,
     LINK_ENDS,
+    MAY_BE_MARKED,
     MOST_SYMBOLS,
     SYMBOL,
     TAG,
@@ -60,7 +61,6 @@ _OTHER_ELEMENTS = re.compile(
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
 )
-_SIGN = re.compile(r"[<\[\]*_~]")  # every mark has one, and most sentences have none
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
 
@@ -204,7 +204,7 @@ def _without(text: str, marks: Sequence[_Mark]) -> str:
 
 def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
     """Return the marks of pairs, and those whose partner must be in another sentence, in order."""
-    if not _SIGN.search(text):
+    if not MAY_BE_MARKED.search(text):
         return []
     waiting: dict[str, list[_Mark]] = {}
     marks, pairs = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))], []

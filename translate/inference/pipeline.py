@@ -17,13 +17,15 @@ restores the source, or a target term of the glossary, byte for byte.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from translate.inference import formatting
-from translate.inference.formatting import Aligner
 from translate.text import checks, languages, placeholders, sentences
-from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
+from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Glossary, Protected, missing_terms
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
+
+if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one starts sooner
+    from translate.inference.formatting import Aligner
 
 # Translates distinct sentences. The second argument is the length in tokens of the sequences that may not occur twice
 # in a translation, or 0.
@@ -57,7 +59,7 @@ class Rules:
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
-    aligner: Aligner | None = None
+    aligner: "Aligner | None" = None
     look: Callable[[], None] | None = None
 
 
@@ -93,7 +95,12 @@ def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Ru
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
     if rules.aligner is None or not (rules.segments or rules.checks):
         return _translate_plain(texts, search, rules)
-    formatted = {text: one for text in texts if (one := formatting.take_out(text, rules.markup)).elements}
+    marked = [text for text in texts if MAY_BE_MARKED.search(text)]
+    if not marked:
+        return _translate_plain(texts, search, rules)
+    from translate.inference import formatting
+
+    formatted = {text: one for text in marked if (one := formatting.take_out(text, rules.markup)).elements}
     plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
     found = _translate_plain(plain, search, rules)
     pairs = {
@@ -219,7 +226,11 @@ def segment(text: str, rules: Rules) -> list[Piece]:
     def split(text: str) -> list[Piece]:
         return sentences.split(text, rules.source, rules.markup)
 
-    return split(text) if rules.aligner is None else formatting.divided(text, rules.markup, split)
+    if rules.aligner is None or not MAY_BE_MARKED.search(text):
+        return split(text)
+    from translate.inference import formatting
+
+    return formatting.divided(text, rules.markup, split)
 
 
 # Protect

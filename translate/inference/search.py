@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
 from translate.inference.engine import LIMIT, Engine, Ids
-from translate.inference.formatting import Alignment
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
 from translate.text.translation import Translation, join
 
 if TYPE_CHECKING:
     from translate.inference.constraints import Constraints
+    from translate.inference.formatting import Alignment
 
 _MIN_POSITIONS = 16
 _UNTUNED_WEIGHT = 1.0  # of the reverse direction, if the model's translation.json has none: both count equally
@@ -105,11 +105,13 @@ class SentenceSearch:
         penalty = self.config.penalty(max(1, len(translation.tokens) + translation.n_segments))
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Alignment | None]:
+    def align(self, pairs: Sequence[tuple[str, str]]) -> "list[Alignment | None]":
         """Return the alignment of each source with its translation; None if one of them is too long for the model.
 
         Two symbols fit too, so that `score` takes the same pairs with symbols.
         """
+        from translate.inference.formatting import Alignment
+
         tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
         sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
         fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]

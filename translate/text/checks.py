@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from translate.text import languages, numbers
+from translate.text import languages
 from translate.text.placeholders import SYMBOL
 from translate.text.translation import Translation
 
@@ -21,6 +21,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _SMALL = re.compile("[a-z]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
+_DIGIT = re.compile(r"\d")
+_WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
 _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
 
@@ -129,11 +131,8 @@ def missing(
         knows: returns whether the model can read and write a word.
     """
     output, source = _without_symbols(output), _without_symbols(source)
-    lost = numbers.missing(output, source, target, source_language)
-    if any(number.is_clock for number in lost):
-        lost += [number for number in numbers.find(source, source_language) if number.is_clock and number.hours]
     found = [
-        *(numbers.held(number, source, source_language, target) for number in lost),
+        *_missing_numbers(output, source, source_language, target),
         *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
     ]
@@ -142,6 +141,18 @@ def missing(
         if not parts or part[0] >= parts[-1][1]:
             parts.append(part)
     return parts
+
+
+def _missing_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    rules = languages.find(language)
+    if not _DIGIT.search(source) and rules is not None and not rules.hour.search(source):
+        return []
+    from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
+
+    lost = numbers.missing(output, source, target, language)
+    if any(number.is_clock for number in lost):
+        lost += [number for number in numbers.find(source, language) if number.is_clock and number.hours]
+    return [numbers.held(number, source, language, target) for number in lost]
 
 
 def missing_numbers(output: str, source: str, target: str, source_language: str | None = None) -> list[tuple[int, int]]:
@@ -154,6 +165,8 @@ def missing_numbers(output: str, source: str, target: str, source_language: str 
         target: language code of the translation.
         source_language: language code of the source; None if it is unknown.
     """
+    from translate.text import numbers
+
     shown = _without_symbols(source)
     lost = numbers.missing(_without_symbols(output), shown, target, source_language)
     return list(dict.fromkeys(numbers.with_signs(number, shown) for number in lost))
@@ -191,13 +204,15 @@ def _is_foreign(letter: str, script: str) -> bool:
 def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     """Return the signs that a translation has neither as signs nor in words, with the number beside them."""
     rules = languages.find(target)
-    patterns = (
-        {sign: numbers.MINUS if sign == "-" else re.compile(re.escape(sign)) for sign in rules.signs} if rules else {}
-    )
+    if rules is None or _WITHOUT_SIGNS.fullmatch(source):
+        return []
+    from translate.text import numbers
+
+    patterns = {sign: numbers.MINUS if sign == "-" else re.compile(re.escape(sign)) for sign in rules.signs}
     words = {
         sign: rules.signs[sign]
         for sign, pattern in patterns.items()
-        if rules and pattern.search(source) and not pattern.search(output)
+        if pattern.search(source) and not pattern.search(output)
     }
     lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
     if not lost:

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import capwords
 from typing import Literal, get_args
 
-from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown, wrapped
+from translate.text.markup import INDENT, QUOTE, markdown, paragraph, read_html, read_markdown, wrapped
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 
@@ -235,7 +235,7 @@ def guess(path: Path) -> Format:
 
 def markup(layout: Format) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    return MARKDOWN if layout == "markdown" else PLACEHOLDER
+    return markdown() if layout == "markdown" else PLACEHOLDER
 
 
 def prose(texts: Sequence[str], layout: Format, column: int = 1) -> Iterator[str]:

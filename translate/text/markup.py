@@ -81,20 +81,27 @@ _INCLUSIVE = (
     + r"(?!\*(?:[^*]|\Z))"
 )
 
-# Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
-# a link or picture, emphasis, also around a single word that would be a constant elsewhere.
-MARKDOWN = re.compile(
-    r"(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
-    + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
-    + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
-    + PLACEHOLDER.pattern
-    + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
-    + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
-    + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
-    + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
-    + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~",
-    re.DOTALL,
-)
+
+@functools.cache  # compiling it takes 8 ms, which only Markdown should cost
+def markdown() -> re.Pattern[str]:
+    """Return the pattern of placeholders within a sentence of Markdown.
+
+    These are code, mathematics, references whose text is their name, attributes, names of emoji, both halves of a link
+    or picture, and emphasis, also around a single word that would be a constant elsewhere.
+    """
+    return re.compile(
+        r"(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
+        + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+        + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
+        + PLACEHOLDER.pattern
+        + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
+        + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
+        + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
+        + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
+        + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~",
+        re.DOTALL,
+    )
+
 
 QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line
 

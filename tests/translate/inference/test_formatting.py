@@ -14,9 +14,11 @@ from translate.inference.formatting import Alignment
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
-from translate.text.markup import MARKDOWN
+from translate.text.markup import markdown
 from translate.text.placeholders import PLACEHOLDER, symbol
 from translate.text.translation import Document, Format, Translation
+
+MARKDOWN = markdown()
 
 SETS = Path(__file__).parents[2] / "formatting"
 # Tags on the right words of each development set: 169 of 177 and 166 of 175, less a margin for other processors.

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.markup import MARKDOWN, paragraph, wrapped
+from translate.text.markup import markdown, paragraph, wrapped
+
+MARKDOWN = markdown()
 
 WORDS = st.lists(st.sampled_from(["a", "der", "Hund", "-", "#", "1.", "{x}", "`a b`", '<a href="x y">', "schläft."]))
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
-from translate.text.markup import MARKDOWN
+from translate.text.markup import markdown
 from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
@@ -32,6 +32,8 @@ from translate.text.placeholders import (
     without_space_in_marks,
 )
 from translate.text.sentences import between, readable
+
+MARKDOWN = markdown()
 
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 MESSAGE = "{a, select, x {{n, plural, =0 {nichts} one {{b} hat # Hund} other {{b}}}} other {{b} {c}}}"  # of ICU

@@ -83,7 +83,7 @@ class Language:
     numbered_abbreviations: Words
     starters: Words
     respellings: tuple[dict[str, str], ...] = ()
-    inclusive: tuple[tuple[re.Pattern[str], str, str], ...] = ()
+    inclusive: tuple[tuple[str, str, str], ...] = ()
     street: str | None = None
     speech: re.Pattern[str] | None = None
     ordinal_nouns: re.Pattern[str] | None = None
@@ -129,11 +129,11 @@ def _typed(value: Any, kind: Any) -> Any:
         return frozenset(value.split())
     if re.Pattern[str] in (kind, *get_args(kind)):
         return re.compile(value)
-    if re.Pattern[str] in get_args(next(iter(get_args(kind)), None)):
-        return tuple((re.compile(pattern), *forms) for pattern, *forms in value)
     if isinstance(value, dict):
         return {key: tuple(words) for key, words in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return tuple(tuple(part) if isinstance(part, list) else part for part in value)
 
 
 def is_foreign(text: str, language: str) -> bool:
