@@ -12,7 +12,6 @@ import hashlib
 import json
 import lzma
 import os
-import secrets
 import shutil
 import stat
 import threading
@@ -61,7 +60,7 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
     Raises OSError; the file is then unchanged.
     """
     path = Path(os.path.realpath(path))
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    partial = path.with_name(f".{path.name}.{os.urandom(8).hex()}.partial")
     try:
         with naming(path), open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600), "wb") as file:
             file.write(content)

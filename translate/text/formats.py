@@ -14,7 +14,7 @@ from pathlib import Path
 from string import capwords
 from typing import Literal, get_args
 
-from translate.text.markup import INDENT, QUOTE, markdown, paragraph, read_html, read_markdown, wrapped
+from translate.text.markup import INDENT, QUOTE, markdown, read_html, read_markdown, wrapped
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 
@@ -27,7 +27,7 @@ WINDOW, FIRST_WINDOW = 2048, 128
 WINDOW_CHARACTERS = 2**18
 
 _MARK = "\ufeff"  # of the byte order
-_LONGEST = 256  # lines of a cue or a row; a longer block is divided
+_LONGEST = 256  # lines of a row; a longer block is divided
 _AMBIGUOUS = re.compile(r'"(?:[^"]|"")*+"?\Z')  # a quoted cell, or one whose quotation does not end
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
 # A quoted cell may hold tabs; a quotation mark without a partner is text.
@@ -35,26 +35,6 @@ _CELL = re.compile(r'(?<![^\t])(?:"(?:[^"]|"")*+"\r?(?![^\t])|[^\t]*)')
 _OPEN_CELL = re.compile(r'(?:\A|\t)"(?:[^"\t]|"")*\Z')
 _WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
 _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
-_TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
-_NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
-# Sounds and names of speakers: [Musik] (leise) MANN:
-_SOUND = r"\[(?=[^\W\d_]{2})[^\[\]\n_=/]{1,80}\](?![(\[])"
-_ASIDE = r"\((?=[^\W\d_]{2})[^()\n]{1,80}\)(?=[\s:<]|\Z)"
-_IN_CAPITALS = r"[A-Z\u00c0-\u00de][A-Z\u00c0-\u00de\u00df.'\u2019-]"
-_NAME = (
-    rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
-    r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
-)
-_LABEL = re.compile(rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+")
-_LABEL_WORDS = re.compile(r"<[^<>\n]*>|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
-# Before another speaker, or a sound at the end of a line.
-_TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
-_BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|{_SOUND}|{_NAME})")
-# A mark of the end, a note of a song, or a line in brackets, such as a sound.
-_ENDS = re.compile(
-    r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z"
-    r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
-)
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:
@@ -149,69 +129,9 @@ def unquoted(cell: str) -> str:
 
 
 def _subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
-    """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times.
+    from translate.text.subtitles import read_subtitles  # only subtitles need its patterns
 
-    Args:
-        has_names: whether the line before the times may be another name of the cue than a number, as in WebVTT.
-    """
-    block: list[str] = []
-    is_begun = False  # whether a cue has begun, whose text may have blank lines
-    for line in lines:
-        if _TIMES.match(line) and block:  # which may follow the text of the cue before without a blank line
-            is_named = block[-1].strip().isdecimal() or (has_names and len(block) == 1)
-            name = [block.pop()] if is_named else []
-            yield from _cue(block, is_begun)
-            is_begun = is_begun or any(map(_TIMES.match, block))
-            block = [*name, line]
-            continue
-        if not line.strip() or len(block) >= _LONGEST:
-            yield from _cue(block, is_begun)
-            is_begun = is_begun or any(map(_TIMES.match, block))
-            block = []
-        if line.strip():
-            block.append(line)
-        else:
-            yield Piece(line, translate=False)
-    yield from _cue(block, is_begun)
-
-
-def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
-    """Yield the pieces of a block; without a line of times it may go on with the text of the cue before."""
-    is_number = len(block) == 1 and block[0].strip().isdecimal()
-    is_text = goes_on and block and not is_number and not _NO_CUE.match(block[0])
-    times = next((i for i, line in enumerate(block) if "-->" in line), -1 if is_text else len(block))
-    yield from (Piece(line, translate=False) for line in block[: times + 1])
-    sentence: list[str] = []
-    for line in _turns(block[times + 1 :]):
-        if sentence and (_BEGINS.match(line) or _ENDS.search(sentence[-1])):
-            yield from paragraph("".join(sentence))
-            sentence = []
-        label = _LABEL.match(line) if not sentence else None
-        if label:
-            yield from _label(label)
-            line = line[label.end() :]
-        sentence.append(line)
-    yield from paragraph("".join(sentence))
-
-
-def _turns(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines, each divided before the dashes at which other speakers begin."""
-    for line in lines:
-        yield from filter(None, _TURN.split(line))
-
-
-def _label(match: re.Match[str]) -> Iterator[Piece]:
-    """Yield the pieces of sounds and names of speakers before the words of a line, each translated by itself."""
-    text, end = match[0], 0
-    for word in _LABEL_WORDS.finditer(text):
-        start, stop = word.span("words")
-        if start > end:
-            yield Piece(text[end:start], translate=False)
-        if start >= 0:
-            yield Piece(text[start:stop], True, "capitals" if word[0].replace("\u00df", "").isupper() else "")
-            end = stop
-    if end < len(text):
-        yield Piece(text[end:], translate=False)
+    return read_subtitles(lines, has_names)
 
 
 _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
