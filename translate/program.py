@@ -4,6 +4,7 @@ The package PyPI `translate` and Translate Toolkit install a package of this nam
 other. This module has a name that neither has, and looks at whose package it stands in before it imports more.
 """
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -16,8 +17,11 @@ def program() -> NoReturn:
         if problem := broken():
             print(f"translate: {problem}", file=sys.stderr)
             sys.exit(2)
+        gc.disable()  # the modules stay, so looking for garbage among them only delays the start
         from translate.commands.main import program
 
+        gc.freeze()
+        gc.enable()
         program()
     except KeyboardInterrupt:
         sys.exit(130)
