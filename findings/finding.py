@@ -1,4 +1,4 @@
-"""Comparison of what a script saw with what it states."""
+"""Compare the values that a script sees with those that it states."""
 
 
 def expect(what: str, seen: object, stated: object) -> None:

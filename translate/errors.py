@@ -68,7 +68,7 @@ def say(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with control characters escaped, such as "\\x1b", but for line breaks and tabs.
+    """Return a text with control characters escaped, such as "\\x1b"; line breaks and tabs stay.
 
     Names of files and texts of others would otherwise command the terminal.
     """

@@ -132,7 +132,7 @@ def missing(
     """
     output, source = _without_symbols(output), _without_symbols(source)
     found = [
-        *_missing_numbers(output, source, source_language, target),
+        *_lost_numbers(output, source, source_language, target),
         *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
     ]
@@ -143,7 +143,7 @@ def missing(
     return parts
 
 
-def _missing_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     rules = languages.find(language)
     if not _DIGIT.search(source) and rules is not None and not rules.hour.search(source):
         return []

@@ -105,7 +105,7 @@ class Search:
         coverage: weight of the coverage penalty; 0 does not use it.
         no_repeat: no sequence of this many tokens may occur twice in a translation; 0 allows all.
         sample: whether translations are drawn instead of searched.
-        mbr: number of samples of which the one most similar to the others is taken; 0 draws none.
+        mbr: number of samples; the one most similar to the others is taken; 0 draws none.
         temperature, top_k, top_p, seed: see `transformer.search.hypothesis.Sampling`.
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
@@ -229,7 +229,7 @@ def require_beam(n_best: int, config: SearchConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """What the text is, and what is done with it besides the search.
+    """The format of the text, and its treatment before and after the search.
 
     Attributes:
         format: of the text; in "lines" each line is one sentence. None is "text", or that of the name of a file.
