@@ -1,0 +1,1 @@
+"""Documents: office files, books, subtitles and the files of localisation, one module a format."""
