@@ -13,6 +13,7 @@ from translate.corpus.tokenizer import Tokenizer, train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
+from translate.text.formality import TAGS
 
 SUBJECTS = ["der Hund", "die Katze", "das Kind", "the dog", "the cat", "the child", "ein Vogel"]
 VERBS = ["schläft", "läuft", "singt", "sleeps", "runs", "sings"]
@@ -47,6 +48,16 @@ def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Mod
     """An open model folder; tests must not change its files."""
     folder = tmp_path_factory.mktemp("run") / "model"
     spec = TranslationSpec("de", "en", SearchConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
+    model_folder.save(random_model(tokenizer), tokenizer, spec, folder)
+    return ModelFolder.open(folder)
+
+
+@pytest.fixture(scope="session")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
+    """An open model folder for English-German whose tokenizer has the tags for the form of address."""
+    tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=333), [*TAGS.values()])
+    folder = tmp_path_factory.mktemp("tagged") / "model"
+    spec = TranslationSpec("en", "de", SearchConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
     model_folder.save(random_model(tokenizer), tokenizer, spec, folder)
     return ModelFolder.open(folder)
 

@@ -34,7 +34,7 @@ class Decode(Translating):
     search: Annotated[
         Search,
         nested("beam_size", "alpha", "length_penalty", "coverage", "no_repeat", "constrain", "n_best", "sample", "mbr",
-               "temperature", "top_k", "top_p", "seed"),
+               "temperature", "top_k", "top_p", "seed", "formality"),
     ] = Search()  # fmt: skip
     document: Annotated[Document, nested()] = Document(format="lines", checks=False)
     align: Annotated[bool, flag(OUTPUT, "--align", "Add word alignments, such as 0-0 1-2.")] = False
@@ -178,7 +178,7 @@ class DecodeJob:
             raise UserError(
                 f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alignment; shorten it"
             )
-        return align(self._engine, line, translation.tokens)
+        return align(self._engine, line, translation.tokens, self._search.tag)
 
     def _records(
         self, lines: Sequence[str], prefixes: Sequence[tuple[int, ...]], found: Sequence[Sequence["Translation"]]

@@ -43,7 +43,7 @@ class Comparing:
         str | None, option(TEST_SETS, "LANGUAGE", "Target language [default: the models'].", "--to")
     ] = None
     ignore_case: Annotated[bool, flag(METRICS, "--ignore-case", "Compare in lower case.")] = False
-    search: Annotated[Search, nested("beam_size", "alpha", "length_penalty", "rerank")] = Search()
+    search: Annotated[Search, nested("beam_size", "alpha", "length_penalty", "rerank", "formality")] = Search()
     opening: Annotated[Opening, nested("engine", "precision", "threads")] = Opening(engine="torch")
 
 
@@ -211,6 +211,8 @@ class LoadedModel:
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }
+        if options.search.formality is not None:
+            self.origin["formality"] = options.search.formality
         if engine.precision != "fp32":
             self.origin["precision"] = engine.precision
         if self._translator.reranker is not None:

@@ -51,7 +51,7 @@ class Text(Translating):
     Layout and markup stay. For research options see translate decode --help.
     """
 
-    search: Annotated[Search, nested("beam_size", "rerank")] = Search()
+    search: Annotated[Search, nested("beam_size", "rerank", "formality")] = Search()
 
 
 def run(options: Text) -> None:
@@ -146,6 +146,7 @@ def settings(options: Translating, translator: "Translator") -> dict[str, object
         "model": digests(engine.folder),
         **engine.spec.record(),
         "search": asdict(translator.sentences.config),
+        "formality": options.search.formality,
         "reranker": None if reranker is None else digests(reranker.folder),
         "engine": type(engine).__name__,
         "precision": engine.precision,
@@ -278,6 +279,9 @@ class Session:
             search, document = self._options.search, self._options.document
             if search.rerank is not None:
                 search = replace(search, rerank=here)
+            if search.formality is not None:  # of a model into German, so this one is from German
+                search = replace(search, formality=None)
+                say("the form of address is for the other direction; here there is none")
             if document.terms is not None:  # its source terms are in the other language
                 document = replace(document, terms=None)
                 say("the glossary is for the other direction; here there is none")

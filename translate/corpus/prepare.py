@@ -44,7 +44,7 @@ from translate.corpus.sources import (
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
-from translate.text.formality import TAGS
+from translate.text.formality import LANGUAGE, TAGS
 
 if TYPE_CHECKING:
     from translate.corpus.augmentation import Augmenter
@@ -450,7 +450,7 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
             f"augmentation.values = {augmentation.values} is for German and English, not {config.data.langpair}; "
             "set it to 0"
         )
-    if augmentation.formality and config.data.target != "de":
+    if augmentation.formality and config.data.target != LANGUAGE:
         raise UserError(
             f"augmentation.formality = {augmentation.formality} is for German targets, not {config.data.target}; "
             "set it to 0"

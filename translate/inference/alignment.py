@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Attention, Engine
+from translate.inference.engine import Attention, Engine, Ids, without_tag
 
 _WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it
 
 
-def align(engine: Engine, source: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+def align(engine: Engine, source: str, pieces: Sequence[str], tag: Ids = ()) -> list[tuple[int, int]]:
     """Return pairs (source word, target word), counted from 0, in order.
 
     Words are separated by spaces. Two words are aligned if any of their pieces are; a target piece is aligned with the
@@ -23,12 +23,13 @@ def align(engine: Engine, source: str, pieces: Sequence[str]) -> list[tuple[int,
     Args:
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
+        tag: token ids before those of the source; see `SentenceSearch.tag`.
     """
     tokenizer, limit = engine.tokenizer, engine.max_positions
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
-    if limit is not None and max(len(src), len(tgt)) >= limit:
+    if limit is not None and max(len(tag) + len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
-    (weights_TS,) = engine.align([src], [tgt])
+    (weights_TS,) = (without_tag(weights, tag) for weights in engine.align([[*tag, *src]], [tgt]))
     src_words, tgt_words = _words(tokenizer.pieces(src)), _words(pieces)
     pairs = {(src_words[row.index(max(row))], tgt_words[t]) for t, row in enumerate(weights_TS) if row}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)

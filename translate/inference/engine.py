@@ -81,6 +81,11 @@ class Engine(Protocol):
         """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
 
 
+def without_tag(attention: Attention, tag: Ids) -> Attention:
+    """Return the attention of each target token to the source, whose first tokens are a tag."""
+    return [row[len(tag) :] for row in attention] if tag else attention
+
+
 def in_order(requests: Iterable[Request]) -> list[Request]:
     """Return the distinct requests, shortest first.
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import LIMIT, Engine, Ids
-from translate.models.folder import TranslationSpec, not_finite
+from translate.inference.engine import LIMIT, Engine, Ids, without_tag
+from translate.models.folder import TranslationSpec, has_forms_of_address, not_finite
 from translate.text import sentences
-from translate.text.translation import Translation, join
+from translate.text.translation import FormOfAddress, Translation, join
 
 if TYPE_CHECKING:
     from translate.inference.constraints import Constraints
@@ -37,9 +37,11 @@ class SentenceSearch:
         reranker: a model of the opposite direction that reranks the hypotheses of the beam; None does not. UserError if
             it is for other languages.
         constraints: terms that translations must contain; None has none.
+        formality: form of address of the translations; None leaves it to the model. UserError if it cannot choose.
 
     Attributes:
-        limit: tokens of the longest sentence that the model reads as a whole, eos excluded.
+        tag: token ids that each source begins with for this form of address; empty without one.
+        limit: tokens of the longest sentence that the model reads as a whole, tag and eos excluded.
         best_limit: tokens of the longest sentence that it reads well as a whole, which may be fewer.
     """
 
@@ -49,11 +51,14 @@ class SentenceSearch:
         config: SearchConfig,
         reranker: Engine | None = None,
         constraints: "Constraints | None" = None,
+        formality: FormOfAddress | None = None,
     ) -> None:
         self.engine, self.config, self.reranker, self.constraints = engine, config, reranker, constraints
-        self.limit, self._max_extra = _limits(engine, config)
-        known = (self.limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
-        self.best_limit = min(length for length in known if length)
+        self.tag = tag_of(engine, formality)
+        limit, self._max_extra = _limits(engine, config)
+        known = (limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
+        self.limit = limit - len(self.tag)
+        self.best_limit = min(length for length in known if length) - len(self.tag)
         if reranker is not None:
             require_opposite(reranker.folder, reranker.spec, engine.spec)
 
@@ -64,7 +69,7 @@ class SentenceSearch:
         return _UNTUNED_WEIGHT if weight is None else weight
 
     def max_length(self, n_source: int) -> int:
-        """Return the longest translation, in tokens with eos, of a source of `n_source` tokens (section 6.1)."""
+        """Return the longest translation, in tokens with eos, of a source of `n_source` tokens without tag (6.1)."""
         return n_source + self._max_extra
 
     def translate(
@@ -113,17 +118,25 @@ class SentenceSearch:
         from translate.inference.formatting import Alignment
 
         tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
-        sides = [tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)]
+        sides = self._sides(pairs)
         fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]
         found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
         return [
-            Alignment(tokenizer.spans(source), tokenizer.spans(target), found[i]) if i in found else None
+            Alignment(tokenizer.spans(source), tokenizer.spans(target), without_tag(found[i], self.tag))
+            if i in found
+            else None
             for i, (source, target) in enumerate(pairs)
         ]
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the log-probability of each translation given its source."""
-        return self.engine.score(*(self.engine.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)))
+        return self.engine.score(*self._sides(pairs))
+
+    def _sides(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ids], list[Ids]]:
+        """Return the token ids of the sources, with the tag, and of the translations."""
+        encode = self.engine.tokenizer.encode_batch
+        sources, targets = (encode(side) for side in zip(*pairs, strict=True))
+        return [(*self.tag, *ids) for ids in sources], list(map(tuple, targets))
 
     def requests(
         self, lines: Sequence[str], prefixes: Sequence[Ids] | None = None, limit: int | None = None
@@ -146,7 +159,7 @@ class SentenceSearch:
 
     def _request(self, ids: Ids, prefix: Ids) -> Request:
         phrases = self.constraints.phrases(ids) if self.constraints else ()
-        request = Request(ids, self.max_length(len(ids)), prefix, phrases)
+        request = Request(self.tag + ids, self.max_length(len(ids)), prefix, phrases)
         if (needed := len(prefix) + request.n_phrase_tokens + 1) > request.max_length:
             raise self._refused(
                 request, f"forced words need {needed} tokens, but it may have {request.max_length}; force less"
@@ -154,7 +167,8 @@ class SentenceSearch:
         return request
 
     def _refused(self, request: Request, reason: str) -> UserError:
-        return UserError(f"the translation of {self.engine.tokenizer.decode(request.ids)!r}: {reason}")
+        source = self.engine.tokenizer.decode(request.ids[len(self.tag) :])
+        return UserError(f"the translation of {source!r}: {reason}")
 
     def hypotheses(self, requests: Iterable[Request], n_best: int, no_repeat: int) -> dict[Request, list[Hypothesis]]:
         """Return the n best hypotheses of each distinct request.
@@ -213,11 +227,25 @@ class SentenceSearch:
             log_prob=hypothesis.log_prob,
             tokens=tuple(tokenizer.pieces(hypothesis.tokens)),
             n_segments=1,
-            n_source_tokens=len(request.ids),
+            n_source_tokens=len(request.ids) - len(self.tag),
             score=hypothesis.score,
             coverage=hypothesis.coverage,
         )
         return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
+
+
+def tag_of(engine: Engine, formality: FormOfAddress | None) -> Ids:
+    """Return the token ids that begin a source; UserError if the model cannot choose the form of address."""
+    if formality is None:
+        return ()
+    if not has_forms_of_address(engine.tokenizer, engine.spec):
+        raise UserError(
+            f"{engine.folder}: the model cannot choose the form of address; leave formality out or choose a model into "
+            "German that was trained with it"
+        )
+    from translate.text.formality import TAGS
+
+    return tuple(engine.tokenizer.encode(TAGS[formality]))
 
 
 def _limits(engine: Engine, config: SearchConfig) -> tuple[int, int]:

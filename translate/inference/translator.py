@@ -85,7 +85,7 @@ class Translator:
             from translate.inference.constraints import Constraints
 
             constraints = Constraints.read(search.constrain, self.engine)
-        self.sentences = SentenceSearch(self.engine, config, self.reranker, constraints)
+        self.sentences = SentenceSearch(self.engine, config, self.reranker, constraints, search.formality)
         self.limit = self.sentences.limit
 
     @classmethod

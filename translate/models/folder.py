@@ -155,6 +155,13 @@ def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -
         )
 
 
+def has_forms_of_address(tokenizer: Tokenizer, spec: TranslationSpec) -> bool:
+    """Return whether a model translates into German and was trained with tags for the form of address."""
+    from translate.text.formality import LANGUAGE, TAGS
+
+    return spec.target == LANGUAGE and tokenizer.unk not in tokenizer.ids([*TAGS.values()])
+
+
 def check_vocabulary(folder: Path, tokenizer: Tokenizer) -> None:
     """Raise UserError unless the vocabulary of a CTranslate2 folder is that of its tokenizer.
 

@@ -121,7 +121,7 @@ async def translate(request: Request) -> Response:
     def translated(ticket: Ticket) -> Translated:
         glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.check)
         return state.service.translate(
-            ticket, texts, given.source, given.target, given.format, n_alternatives, glossary
+            ticket, texts, given.source, given.target, given.format, n_alternatives, glossary, given.formality
         )
 
     n_terms = 0 if given.glossary is None else glossaries.n_characters(given.glossary)
@@ -157,7 +157,9 @@ async def alignment(request: Request) -> Response:
         request,
         client,
         [given.q, given.translation],
-        lambda ticket: state.service.attention(ticket, given.q, given.translation, given.source, given.target),
+        lambda ticket: state.service.attention(
+            ticket, given.q, given.translation, given.source, given.target, given.formality
+        ),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]
     return JSONResponse({"source": found.source, "target": found.target, "weights": weights})
@@ -228,6 +230,7 @@ async def frontend_settings(request: Request) -> Response:
             "alternatives": options.alternatives,
             "alignment": options.alignment,
             "requestLimit": options.requests,
+            "formality": [{"source": s, "target": t} for s, t in state.service.pool.with_forms_of_address],
             "language": {
                 "source": {"code": source, "name": language_name(source)},
                 "target": {"code": target, "name": language_name(target)},
@@ -268,7 +271,8 @@ async def translate_file(request: Request) -> Response:
     state.service.check(source, target)
 
     def translated(ticket: Ticket) -> str:
-        done = state.service.translate(ticket, [text], source, target, formats.guess(Path(name)))
+        layout = formats.guess(Path(name))
+        done = state.service.translate(ticket, [text], source, target, layout, formality=given.formality)
         return state.files.add(name, target, done.texts[0])
 
     stored = await _done(state, request, client, [text], translated)

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.inference.engine import Engine
 from translate.inference.opening import open_engine
 from translate.machine import release_memory
-from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
+from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, has_forms_of_address
 from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
@@ -37,6 +38,7 @@ class _Model:
     """
 
     folder: Path
+    has_forms_of_address: bool
     engine: Engine | None = None
     version: _Version = ()
     tried: _Version = ()
@@ -69,7 +71,7 @@ class ModelPool:
         self._models: dict[Pair, _Model] = {}
         for folder in folders:
             spec = TranslationSpec.load(folder)
-            self._models.setdefault((spec.source, spec.target), _Model(folder))
+            self._models.setdefault((spec.source, spec.target), _Model(folder, _has_forms_of_address(folder, spec)))
         self.pairs = sorted(self._models)
         self._unload_after, self._retry_after = unload_after, retry_after
         self._open = open
@@ -78,6 +80,11 @@ class ModelPool:
     def n_loaded(self) -> int:
         """Number of models in memory."""
         return sum(model.engine is not None for model in self._models.values())
+
+    @property
+    def with_forms_of_address(self) -> list[Pair]:
+        """The language pairs for which the form of address can be chosen."""
+        return [pair for pair in self.pairs if self._models[pair].has_forms_of_address]
 
     @contextmanager
     def engine(self, pair: Pair) -> Iterator[Engine]:
@@ -129,7 +136,16 @@ class ModelPool:
             model.tried, model.retry_at = version, time.monotonic() + self._retry_after
         else:
             model.engine, model.version, model.tried = engine, version, ()
+            model.has_forms_of_address = has_forms_of_address(engine.tokenizer, engine.spec)
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
+
+
+def _has_forms_of_address(folder: Path, spec: TranslationSpec) -> bool:
+    """Return `has_forms_of_address` of a folder, whose model is loaded later; False if that will fail."""
+    try:
+        return has_forms_of_address(Tokenizer.load(folder / "tokenizer.model"), spec)
+    except UserError:
+        return False
 
 
 def _version(folder: Path) -> _Version:

@@ -17,6 +17,14 @@ JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multip
 _Texts = str | Annotated[list[str], Field(fail_fast=True, strict=True)]
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
+Formality = Literal["default", "formal", "informal", "more", "less", "prefer_more", "prefer_less"]  # DeepL's, and ours
+_Formality = Annotated[
+    Formality,
+    Field(
+        description="Form of address: formal or more, informal or less; prefer_more and prefer_less choose one "
+        "where the model can; not in LibreTranslate",
+    ),
+]
 
 
 class Body(BaseModel):
@@ -42,6 +50,7 @@ class TranslateRequest(Body):
         "separated by a tab; not in LibreTranslate",
         examples=[{"Haus|Hauses": "house"}],
     )
+    formality: _Formality = "default"
     sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
 
 
@@ -87,6 +96,7 @@ class AlignmentRequest(Body):
     translation: str = Field(description="Its translation", examples=["Good morning"])
     source: str = Field(description="Language of the sentence", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
+    formality: _Formality = "default"
 
 
 class Alignment(BaseModel):
@@ -127,6 +137,7 @@ class FileRequest(Body):
     ] = Field(description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
     source: _Source
     target: _Target
+    formality: _Formality = "default"
 
 
 class FileResponse(BaseModel):
@@ -171,7 +182,9 @@ class Language(BaseModel):
 class Languages(RootModel[list[Language]]):
     """Answer of /languages."""
 
-    model_config = ConfigDict(json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]}
+    )
 
 
 class FrontendLanguage(BaseModel):
@@ -186,6 +199,13 @@ class FrontendLanguages(BaseModel):
 
     source: FrontendLanguage
     target: FrontendLanguage
+
+
+class Pair(BaseModel):
+    """Codes of two languages."""
+
+    source: str
+    target: str
 
 
 class FrontendSettings(BaseModel):
@@ -204,6 +224,7 @@ class FrontendSettings(BaseModel):
                 "alternatives": 10,
                 "alignment": True,
                 "requestLimit": 0,
+                "formality": [],
                 "language": {"source": {"code": "de", "name": "German"}, "target": {"code": "en", "name": "English"}},
             }
         }
@@ -219,6 +240,7 @@ class FrontendSettings(BaseModel):
     alternatives: int = Field(description="Most alternatives in a request")
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
+    formality: list[Pair] = Field(description="Where the form of address can be chosen; not in LibreTranslate")
     language: FrontendLanguages
 
 

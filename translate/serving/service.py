@@ -5,30 +5,43 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
-from translate.inference.engine import LIMIT
+from translate.inference.engine import LIMIT, Engine, without_tag
+from translate.inference.search import tag_of
 from translate.inference.translator import TranslatedPiece, Translator, joined
+from translate.models.folder import has_forms_of_address
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
 from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
+from translate.serving.schemas import Formality
 from translate.serving.threads import Threads
 from translate.text import formats, languages
 from translate.text.formats import FORMATS, Format
 from translate.text.placeholders import Glossary
-from translate.text.translation import Document, Search, Translation
+from translate.text.translation import Document, FormOfAddress, Search, Translation
 
 T = TypeVar("T")
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
 
 Sentence = dict[str, object]  # source, translation and flags
+
+_FORMS: dict[Formality, FormOfAddress | None] = {
+    "default": None,
+    "formal": "formal",
+    "more": "formal",
+    "prefer_more": "formal",
+    "informal": "informal",
+    "less": "informal",
+    "prefer_less": "informal",
+}
 
 UNKNOWN = "unknown"  # instead of the code of a language
 
@@ -124,6 +137,7 @@ class Service:
         layout: Format,
         n_alternatives: int = 0,
         glossary: Glossary | None = None,
+        formality: Formality = "default",
     ) -> Translated:
         """Translate texts; blocks until all are done.
 
@@ -133,9 +147,10 @@ class Service:
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
+            formality: the form of address.
 
-        Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary, and
-        CancelledError.
+        Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary or choose a form
+        of address, and CancelledError.
         """
         detected = None
         if source == "auto":
@@ -157,7 +172,9 @@ class Service:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                 document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
                 shared = SharedEngine(engine, self.scheduler, ticket)
-                translator = Translator(shared, self._search, document, check=ticket.check)
+                form = _form_of_address(engine, formality)
+                search = self._search if form is None else replace(self._search, formality=form)
+                translator = Translator(shared, search, document, check=ticket.check)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -171,19 +188,23 @@ class Service:
         if (source, target) not in self.pool.pairs:
             raise RefusedError(400, f"There is no model from {source} to {target}")
 
-    def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
+    def attention(
+        self, ticket: Ticket, text: str, translation: str, source: str, target: str, formality: Formality = "default"
+    ) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source, which is one sentence.
 
-        Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
+        Raises RefusedError if the model cannot be loaded or cannot choose this form of address, or if a sentence is too
+        long, and CancelledError.
         """
         try:
             with self.pool.engine((source, target)) as engine:
-                ids = [engine.tokenizer.encode(side) for side in (text, translation)]
-                width = max(map(len, ids)) + 1
+                tag = tag_of(engine, _form_of_address(engine, formality))
+                given, made = (engine.tokenizer.encode(side) for side in (text, translation))
+                width = max(len(tag) + len(given), len(made)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
-                (weights,) = SharedEngine(engine, self.scheduler, ticket).align(*([side] for side in ids))
-                return word_attention(engine.tokenizer, text, translation, weights)
+                (weights,) = SharedEngine(engine, self.scheduler, ticket).align([[*tag, *given]], [made])
+                return word_attention(engine.tokenizer, text, translation, without_tag(weights, tag))
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         except UserError as error:  # it was exported without a layer for them
@@ -261,6 +282,20 @@ async def _disconnected(request: Request) -> None:
     """Return when the client closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _form_of_address(engine: Engine, formality: Formality) -> FormOfAddress | None:
+    """Return the form of address that a request asks for; RefusedError if the model cannot choose it."""
+    form = _FORMS[formality]
+    if form is None or has_forms_of_address(engine.tokenizer, engine.spec):
+        return form
+    if formality.startswith("prefer"):
+        return None
+    raise RefusedError(
+        400,
+        "The model of this language pair cannot choose the form of address; leave formality out, or send prefer_more "
+        "or prefer_less",
+    )
 
 
 def _unavailable(error: ModelUnavailableError) -> RefusedError:

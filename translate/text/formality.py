@@ -6,13 +6,13 @@ beside a verb of the second person plural; the "Ihr" and "Euch" of old texts is 
 """
 
 import re
-import tomllib
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
-FormOfAddress = Literal["formal", "informal"]
+from translate.text.translation import FormOfAddress
+
+LANGUAGE = "de"
 
 # Begin a source whose translation has that form of address; pieces of tokenizers that were trained with them.
 TAGS: dict[FormOfAddress, str] = {"formal": "<formal>", "informal": "<informal>"}
@@ -82,5 +82,7 @@ def _speaks_to(english: str) -> bool:
 
 @cache
 def _words() -> dict[str, frozenset[str]]:
+    import tomllib  # takes longer to import than the tags, which are all that a translation needs
+
     table = tomllib.loads(Path(__file__).with_name("formality.toml").read_text(encoding="utf-8"))
     return {kind: frozenset(words.split()) for kind, words in table.items()}

@@ -53,6 +53,7 @@ SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "
 
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
+FormOfAddress = Literal["formal", "informal"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +110,8 @@ class Search:
         temperature, top_k, top_p, seed: see `transformer.search.hypothesis.Sampling`.
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
+        formality: form of address of a German translation, "formal" (Sie) or "informal" (du, ihr), for a model that
+            was trained with both; None leaves it to the model.
     """
 
     beam_size: Annotated[
@@ -150,6 +153,12 @@ class Search:
     seed: Annotated[int, option(SAMPLING, "N", "Random seed [default: 0].")] = 0
     rerank: Annotated[
         Path | str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")
+    ] = None
+    formality: Annotated[
+        FormOfAddress | None,
+        option(
+            SEARCH, "FORM", "Form of address in German: formal (Sie) or informal (du) [default: the model's choice]."
+        ),
     ] = None
 
     def __post_init__(self) -> None:

@@ -89,13 +89,13 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
     assert told.count("translate: translating de-en") == 2
 
 
-def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
+def test_switching_twice_gives_back_the_chosen_model_and_its_settings(
     parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = Text(
         opening=Opening(model=parts.folder),
         document=Document(terms=Path("terms.tsv")),
-        search=Search(rerank=Path("en-de")),
+        search=Search(rerank=Path("en-de"), formality="formal"),
     )
     opened: list[Text] = []
 
@@ -111,9 +111,9 @@ def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
     other = session._opposite(first)
     assert other.engine.folder.name == "installed"
     assert [session._opposite(other), session._opposite(first)] == [first, other]
-    assert [(options.document.terms, options.search.rerank) for options in opened] == [
-        (Path("terms.tsv"), Path("en-de")),
-        (None, parts.folder),
+    assert [(o.document.terms, o.search.rerank, o.search.formality) for o in opened] == [
+        (Path("terms.tsv"), Path("en-de"), "formal"),
+        (None, parts.folder, None),  # the form of address is of German, the source language here
     ]
 
 

@@ -719,6 +719,7 @@ CHANGED: dict[str, Any] = {
     "as_json": True,
     "search.beam_size": 7,
     "search.rerank": Path("back"),
+    "search.formality": "formal",
     "document.terms": Path("terms"),
     "opening.engine": "torch",
     "opening.precision": "bf16",
@@ -732,9 +733,12 @@ def recorded(options: Text) -> dict[str, object]:
 
 
 def opened(options: Text) -> Translator:
-    """Return a translator with a glossary, whose terms the tiny model cannot hold."""
-    without = dataclasses.replace(options.document, terms=None)
-    translator = open_translator(dataclasses.replace(options, document=without))
+    """Return a translator with a glossary, whose terms the tiny model cannot hold, but without a form of address."""
+    document, search = (
+        dataclasses.replace(options.document, terms=None),
+        dataclasses.replace(options.search, formality=None),
+    )
+    translator = open_translator(dataclasses.replace(options, document=document, search=search))
     translator.glossary = translators.open_glossary(options.document.terms)
     return translator
 

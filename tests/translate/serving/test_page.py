@@ -218,6 +218,57 @@ def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) ->
     expect(page.locator("#output")).not_to_have_text(FOREIGN)
 
 
+@pytest.fixture(scope="module")
+def formal(parts: ModelFolder, tagged: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A server whose model into German has the forms of address, and begins a translation with their tag."""
+    with live(Serve(model=[parts.folder, tagged.folder]), tmp_path_factory.mktemp("formal")) as running:
+        running.state.service.pool._open = WordByWord.open
+        yield running
+
+
+def test_the_form_of_address_is_a_choice_where_the_model_has_one(browser: "sync_api.Browser", formal: Live) -> None:
+    choice = "#formality"
+    with visited(browser, formal) as context:
+        page = context.new_page()
+        opened(page, formal.url)
+        expect(page.locator(choice)).to_be_hidden()  # German to English
+        page.click("#swap")
+        expect(page.locator(choice)).to_be_visible()
+        with asking(page, "alignment") as aligned, asking(page, "translate") as asked:
+            translated(page, ENGLISH)
+            assert not output(page).startswith("<")
+            page.select_option(choice, label="Formal (Sie)")
+            expect(page.locator("#output")).to_contain_text("<formal> ")
+            page.select_option(choice, label="Informal (du)")
+            expect(page.locator("#output")).to_contain_text("<informal> ")
+            page.select_option(choice, label="Formal (Sie)")
+            expect(page.locator("#output")).to_contain_text("<formal> ")
+            assert [body["formality"] for body in asked] == ["default", "prefer_more", "prefer_less"]
+            page.click("#output [data-sentence]")
+            expect(page.locator("#alternatives ol li").first).to_contain_text("<formal> ")
+            page.hover("#output [data-sentence]")
+            page.locator("#output [data-word]").first.wait_for()
+            assert {body["formality"] for body in (asked[-1], *aligned)} == {"prefer_more"}
+        page.reload()  # the browser remembers it
+        page.select_option("#source-language", "auto")
+        page.select_option("#target-language", "de")
+        expect(page.locator(choice)).to_be_visible()
+        assert page.input_value(choice) == "prefer_more"
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 700})
+            assert not scrolls_sideways(page)
+            assert not unnamed(page)
+            assert not too_faint(page, 10)
+        with asking(page, "translate") as asked:
+            translated(page, "The cat sleeps in the house, and nobody knows why.")
+            assert asked[-1]["formality"] == "prefer_more"
+        page.select_option("#target-language", "en")
+        expect(page.locator(choice)).to_be_hidden()
+        with asking(page, "translate") as asked:
+            translated(page, GERMAN)
+            assert asked[-1]["formality"] == "default"
+
+
 def test_a_clicked_sentence_has_alternatives_and_one_of_them_can_be_used(page: Page) -> None:
     translated(page, f"{GERMAN} Kind singt.\n")
     expect(page.locator("#alternatives")).to_be_hidden()

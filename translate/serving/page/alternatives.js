@@ -19,7 +19,7 @@ export class Alternatives {
   /**
    * @param {number} most alternatives that the server gives.
    * @param {{pair: () => {source: string, target: string}, pace: import("./requests.js").Pace, chosen: () => void,
-   *   failed: (problem: Problem) => void}} handlers; `pair` returns the languages of the translation that is shown, `chosen` is called after the user chose.
+   *   failed: (problem: Problem) => void}} handlers; `pair` returns the languages and form of address of the translation that is shown, `chosen` is called after the user chose.
    */
   constructor(most, handlers) {
     this.#most = Math.min(MOST, most);
@@ -37,8 +37,8 @@ export class Alternatives {
   /** Asks for the alternatives of a sentence and shows them. */
   async pick(index) {
     const row = rows[index];
-    const { source, target } = this.#handlers.pair();
-    if (!row || row === this.#row || !this.#most || !isTranslated(row.sentence) || source === target) return;
+    const pair = this.#handlers.pair();
+    if (!row || row === this.#row || !this.#most || !isTranslated(row.sentence) || pair.source === pair.target) return;
     this.clear();
     this.#row = row;
     row.target.classList.add("picked");
@@ -49,7 +49,7 @@ export class Alternatives {
     this.#aborter = aborter;
     this.#handlers.pace.note();
     try {
-      const body = { q: row.sentence.source, source, target, alternatives: this.#most };
+      const body = { q: row.sentence.source, ...pair, alternatives: this.#most };
       const answer = await post("translate", body, aborter.signal);
       if (this.#row === row) this.#show([answer.translatedText, ...answer.alternatives]);
     } catch (error) {

@@ -4,6 +4,7 @@ import { Alternatives } from "./alternatives.js";
 import { get, Problem } from "./api.js";
 import { Attention } from "./attention.js";
 import { acceptFiles } from "./files.js";
+import { Formality } from "./formality.js";
 import { Languages, UNKNOWN } from "./languages.js";
 import { recall, remember } from "./memory.js";
 import * as output from "./output.js";
@@ -18,10 +19,11 @@ const isMac = /^Mac/.test(navigator.platform); // Alt+S types a letter there, su
 
 const settings = await patiently("frontend/settings");
 const languages = new Languages(await patiently("languages"), settings.language, () => renew());
+const formality = new Formality(settings.formality, () => renew());
 const paragraphs = new Paragraphs();
 const pace = new Pace(settings.requestLimit ?? 0);
 const requests = new Requests(settings.frontendTimeout, pace, { body, busy, done, failed: fail });
-let shown = { source: "", target: "" }; // the languages of the translation that is shown
+let shown = { source: "", target: "", formality: "" }; // of the translation that is shown
 let cleared = ""; // the text that *Clear* took away
 const alternatives = new Alternatives(settings.alternatives, { pair: () => shown, pace, chosen: announce, failed: fail });
 const attention = settings.alignment ? new Attention(() => shown, pace, (index) => alternatives.pick(index)) : null;
@@ -42,8 +44,10 @@ async function patiently(path) {
   }
 }
 
+/** Returns what a translation is asked for besides its text. */
 function pair() {
-  return { source: languages.source, target: languages.target };
+  const { source, target } = languages;
+  return { source, target, formality: formality.value };
 }
 
 /** Returns the request for the paragraphs that are not translated yet, null if there are none. */
@@ -52,15 +56,16 @@ function body() {
   return q.length ? { q, ...pair(), sentences: true } : null;
 }
 
-function done(answer, { q, source, target }) {
-  paragraphs.add(q, answer.sentences, answer.detectedLanguage, { source, target });
+function done(answer, { q, ...pair }) {
+  paragraphs.add(q, answer.sentences, answer.detectedLanguage, pair);
   show();
 }
 
 function show() {
-  const { source, target } = pair();
-  const { sentences, detected } = paragraphs.all(field.value, { source, target });
-  shown = { source: languages.from(detected?.language ?? source, target), target };
+  const asked = pair();
+  const { source, target } = asked;
+  const { sentences, detected } = paragraphs.all(field.value, asked);
+  shown = { ...asked, source: languages.from(detected?.language ?? source, target) };
   problem("");
   alternatives.clear();
   output.show(sentences, target);
@@ -83,6 +88,8 @@ function say(text, language = "en") {
 
 /** Translates again, at once or after a pause. */
 function renew(pause) {
+  const { source, target } = languages;
+  formality.show(source, target);
   attention?.clear();
   alternatives.clear();
   output.copySource(field.value);

@@ -5,7 +5,7 @@ const BREAK = /(\n(?:[^\S\n]*\n)+)/;
 const MOST = 1000; // paragraphs
 const SIZE = 2_000_000; // their characters
 
-/** Translated paragraphs, by languages and text. */
+/** Translated paragraphs, by languages, form of address and text. */
 export class Paragraphs {
   #known = new Map();
 
@@ -20,7 +20,7 @@ export class Paragraphs {
    * @param {string[]} texts
    * @param {object[][]} sentences of each.
    * @param {{confidence: number, language: string}[]|undefined} detected language of each.
-   * @param {{source: string, target: string}} pair
+   * @param {{source: string, target: string, formality: string}} pair
    */
   add(texts, sentences, detected, pair) {
     for (const [i, text] of texts.entries()) {
@@ -62,8 +62,8 @@ function parts(text, { source }) {
   return (source === "auto" ? [text] : text.split(BREAK)).filter((part) => part);
 }
 
-function key(text, { source, target }) {
-  return `${source} ${target} ${text}`;
+function key(text, { source, target, formality }) {
+  return `${source} ${target} ${formality} ${text}`;
 }
 
 function between(text) {
