@@ -182,9 +182,7 @@ class Language(BaseModel):
 class Languages(RootModel[list[Language]]):
     """Answer of /languages."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]})
 
 
 class FrontendLanguage(BaseModel):
