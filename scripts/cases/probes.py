@@ -1,0 +1,748 @@
+"""Probes: whether a translation says what its source says, where BLEU is blind.
+
+    python scripts/bench.py probes de-en --data data --out scripts/results/probes-de-en.json
+    python scripts/bench.py probes runs/mine --only times --only numbers
+
+Each probe translates as `translate text` does, and has a table: for each form the number of items, how many are right,
+and how many are wrong without a flag that marks the translation as suspicious. The record has some of the wrong ones.
+
+    times       times of day in 24 and 12 hours, in words, and as ranges; "other half" counts 8 p.m. for 8 a.m.
+    calendar    weekdays and months in full and abbreviated, in a sentence, listed, and alone
+    numbers     80 whole numbers, 80 decimals and 80 of both, with separators: right is a number with the same value, as
+                the target language writes it, or copied where that is no other number in the target language
+    separators  the same numbers; right is only what the target language writes
+    negation    contrasts: the reference is more probable than itself with a negation deleted or inserted (as in
+                LingEval97; Sennrich, 2017); and kept: the translation of a negated sentence has a negation
+    gender      contrasts: of two sentences that differ in the gender of a person, each has the more probable reference
+    address     German only: the form of address of 200 translations, with the option or else as the model chooses
+    words       100 common words by themselves; right is a translation that a dictionary has
+    long        BLEU and chrF of sentences of 80 to 120 tokens, as a whole and divided
+    reported    cases of public bug reports, in other words: scripts/data/reported.tsv
+
+Names and separators are those of CLDR, by Babel. The sentences of `negation` to `long` are those of public evaluation
+and development sets in the folder --data; a probe is skipped without them. MuCoW and ContraWSD have no wrong
+translations beside the right ones, so they serve as sentences only.
+"""
+
+import argparse
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import time
+from decimal import Decimal
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import sacrebleu
+from babel import Locale
+from babel.dates import format_time
+from babel.numbers import format_decimal
+from harness import Case, model_facts, seconds_of
+from records import Record, linked, model_name
+
+from cases.everyday import judge
+from translate.commands.text import Text, open_translator
+from translate.corpus.sources import Pair
+from translate.errors import UserError
+from translate.files import read_lines
+from translate.inference.translator import Translator
+from translate.models.folder import has_forms_of_address
+from translate.text.formality import LANGUAGE, TAGS, form_of_address
+from translate.text.formats import Format
+from translate.text.translation import Document, FormOfAddress, Opening, Search, Translation
+
+Table = dict[str, dict[str, Any]]  # figures of each form
+Judge = Callable[[str], bool]  # of a translation
+
+REPORTED = Path(__file__).resolve().parents[1] / "data" / "reported.tsv"
+HALF_DAY = 12 * 60  # minutes
+UNFLAGGED = "wrong without flag"
+EXAMPLES = 5  # wrong translations of a form that the record has
+# In the folder of the corpora, without the language and the suffix.
+SETS = ["test/newstest2013", "test/ted-dev2010", "train-open/mucow", "train-research/contrawsd"]
+GENDER, ADDRESS, WORDS = "train-open/mt-geneval", "train-open/cocoa-mt-formality", "words"
+
+
+class AbsentError(Exception):
+    """The data of a probe is not there, or is not for the model."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model under test, and the folder of the corpora."""
+
+    translator: Translator
+    data: Path
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target."""
+        return self.translator.engine.spec.source, self.translator.engine.spec.target
+
+    def pairs(self, name: str) -> list[Pair]:
+        """Return source and target of each line of a corpus; AbsentError without its files."""
+        found = [self._lines(f"{name}.{language}") for language in self.languages]
+        return list(zip(*found, strict=True))
+
+    def _lines(self, name: str) -> list[str]:
+        for suffix in (".gz", ".xz"):
+            if (path := self.data / f"{name}{suffix}").is_file():
+                return list(read_lines(path))
+        raise AbsentError(f"{name}: not in {self.data}")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A text whose translation is judged; `counts` are other properties of it that are counted."""
+
+    form: str
+    source: str
+    is_right: Judge
+    counts: Mapping[str, Judge] = field(default_factory=dict)
+
+
+def judged(items: Sequence[Item], found: Iterable[Translation]) -> Table:
+    """Return the table of items, given their translations."""
+    table: Table = {}
+    for one, translation in zip(items, found, strict=True):
+        row = table.setdefault(one.form, {"items": 0, "right": 0, UNFLAGGED: 0, "wrong": {}})
+        row["items"] += 1
+        for name, counts in one.counts.items():
+            row[name] = row.get(name, 0) + counts(translation.text)
+        if one.is_right(translation.text):
+            row["right"] += 1
+            continue
+        row[UNFLAGGED] += not translation.suspicious
+        if len(row["wrong"]) < EXAMPLES:
+            row["wrong"][one.source] = translation.text
+    return table
+
+
+def translated(model: Model, items: Sequence[Item]) -> Table:
+    """Return the table of items, which are translated."""
+    return judged(items, model.translator.passages([one.source for one in items]))
+
+
+# Times
+
+# Sentences with a time, and with a range; the last ones have no verb.
+_AT = {
+    "de": ["Der Zug fährt um {} ab.", "Die Sitzung beginnt um {}.", "Wir treffen uns um {} am Bahnhof."],
+    "en": ["The train leaves at {}.", "The meeting starts at {}.", "We meet at {} at the station."],
+}
+_RANGES = {
+    "de": ["Das Büro ist von {} bis {} Uhr geöffnet.", "Sprechzeit: {}–{} Uhr", "Geöffnet {}-{} Uhr"],
+    "en": ["The office is open from {} to {}.", "Office hours: {}–{}", "Open {}-{}"],
+}
+_HOURS = {
+    "de": ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"],
+    "en": ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
+}
+_MINUTES = {
+    "de": {"fünf": 5, "zehn": 10, "Viertel": 15, "viertel": 15, "zwanzig": 20},
+    "en": {"five": 5, "ten": 10, "quarter": 15, "twenty": 20},
+}
+_SIDES = {"de": {"nach": 1, "vor": -1}, "en": {"past": 1, "after": 1, "to": -1, "before": -1, "of": -1}}
+_AFTER_HOUR = {
+    "de": {"fünfzehn": 15, "dreißig": 30, "fünfzig": 50},
+    "en": {"fifteen": 15, "thirty": 30, "forty-five": 45, "fifty": 50},
+}
+_MIDDLES = {"de": {"mittags": 12, "Mittag": 12, "Mitternacht": 0}, "en": {"noon": 12, "midday": 12, "midnight": 0}}
+_LATE = {
+    "de": re.compile(r",? (?:abends|nachmittags|nachts|am (?:Abend|Nachmittag))\b"),
+    "en": re.compile(r",? (?:in the (?:evening|afternoon)|at night)\b"),
+}
+_JOINS = re.compile(r"(?: Uhr)? ?(?:–|-|bis|to|until|and|till) ?")
+
+Times = list[tuple[int, bool]]  # minutes of the day, and whether the half of the day is known
+
+
+def times(model: Model) -> Table:
+    """Translate times of day: each hour, hours with minutes, ranges, and times in words."""
+    source, target = model.languages
+    items = []
+    for n, (form, texts, wanted) in enumerate(_times_of_day(source)):
+        frames = _RANGES[source] if len(wanted) > 1 else _AT[source]
+        sentence = frames[n % len(frames)].format(*texts).replace("..", ".")  # after "a.m."
+        items.append(Item(form, sentence, _says(wanted, target), {"other half": _says_other_half(wanted, target)}))
+    return translated(model, items)
+
+
+def _says(wanted: Times, language: str) -> Judge:
+    return lambda text: _agree(wanted, read_times(text, language))
+
+
+def _says_other_half(wanted: Times, language: str) -> Judge:
+    any_half = [(minutes, False) for minutes, _ in wanted]
+    return lambda text: _agree(any_half, said := read_times(text, language)) and not _agree(wanted, said)
+
+
+def _agree(wanted: Times, said: Times) -> bool:
+    """Return whether the times are the same; where the half of the day is not known, in any."""
+    return len(wanted) == len(said) and all(
+        a == b or (not is_known and a % HALF_DAY == b % HALF_DAY)
+        for (a, is_known), (b, _) in zip(wanted, said, strict=True)
+    )
+
+
+def _times_of_day(language: str) -> Iterator[tuple[str, tuple[str, ...], Times]]:
+    """Yield form, texts and values of the times in a language."""
+    yield from _german_times() if language == "de" else _english_times()
+    for begin in (7, 8, 9, 10):
+        for end in (12, 14, 17, 18, 20, 22):
+            both = (f"{begin}", f"{end}") if language == "de" else (_english(begin).lower(), _english(end).lower())
+            yield "ranges", both, [(60 * begin, True), (60 * end, True)]
+
+
+def _german_times() -> Iterator[tuple[str, tuple[str, ...], Times]]:
+    for hour in range(24):
+        minute = _QUARTERS[hour % len(_QUARTERS)]
+        yield "hours", (f"{hour} Uhr",), [(60 * hour, True)]
+        for text in (f"{hour}:{minute:02} Uhr", f"{hour:02}:{minute:02} Uhr", f"{hour}.{minute:02} Uhr"):
+            yield "hours and minutes", (text,), [(60 * hour + minute, True)]
+        if hour % 12:
+            part = "morgens" if hour < 12 else "nachmittags" if hour < 18 else "abends"
+            yield "12 hours", (f"{hour % 12} Uhr {part}",), [(60 * hour, True)]
+    for hour, word in enumerate(_HOURS["de"], start=1):
+        for text, minutes in ((f"halb {word}", -30), (f"Viertel nach {word}", 15), (f"zehn vor {word}", -10)):
+            yield "words", (text,), [(60 * hour + minutes, False)]
+
+
+def _english_times() -> Iterator[tuple[str, tuple[str, ...], Times]]:
+    for hour in range(24):
+        minute = _QUARTERS[hour % len(_QUARTERS)]
+        for form, minutes in (("hours", 0), ("hours and minutes", minute)):
+            text = _english(hour, minutes)
+            small = text.lower()
+            for way in (text, small, small.replace("am", "a.m.").replace("pm", "p.m.")):
+                yield form, (way,), [(60 * hour + minutes, True)]
+        yield "24 hours", (f"{hour:02}:{minute:02}",), [(60 * hour + minute, True)]
+    for hour, word in enumerate(_HOURS["en"], start=1):
+        ways = {f"{hour} o'clock": 0, f"half past {word}": 30, f"a quarter past {word}": 15, f"ten to {word}": -10}
+        for text, minutes in ways.items():
+            yield "words", (text,), [(60 * hour + minutes, False)]
+
+
+_QUARTERS = (5, 15, 30, 45, 50)
+
+
+def _english(hour: int, minute: int = 0) -> str:
+    return str(format_time(time(hour, minute), "h:mm a" if minute else "h a", locale="en"))
+
+
+def read_times(text: str, language: str) -> Times:
+    """Return the times of a text in order; all numbers of one or two digits are taken for times.
+
+    English "8:15" without a half of the day is that before noon. The first of "2-6 pm" is in the same half as the
+    second, unless it would be later.
+    """
+    found: list[tuple[int, int, int, bool]] = []  # start, stop, minutes, whether the half is known
+    for pattern in _time_patterns(language):
+        for match in pattern.finditer(text):
+            if all(match.start() >= stop or match.end() <= start for start, stop, _, _ in found):
+                found.append((*match.span(), *_minutes(match.groupdict(), language)))
+    times, later = Times(), None  # from the last one to the first
+    for start, stop, minutes, is_known in sorted(found, reverse=True):
+        if minutes < HALF_DAY and _LATE[language].match(text, stop):
+            minutes, is_known = minutes + HALF_DAY, True
+        joined = later and _JOINS.fullmatch(text, stop, later[0])
+        if later and joined and not is_known and later[2] and minutes + HALF_DAY < later[1]:
+            minutes += HALF_DAY
+        times.insert(0, (minutes % (2 * HALF_DAY), is_known))
+        later = start, minutes, is_known and language == "en"
+    return times
+
+
+@cache
+def _time_patterns(language: str) -> list[re.Pattern[str]]:
+    """Return patterns with the groups of `_minutes`, those that say the most first."""
+    words = f"(?P<word>{'|'.join(_HOURS[language])})"
+    hour = rf"(?:{words}|(?P<hour>\d\d?))\b"
+    side = rf"\b(?P<apart>{'|'.join(_MINUTES[language])}) (?P<side>{'|'.join(_SIDES[language])}) {hour}"
+    after = f"(?P<after>{'|'.join(_AFTER_HOUR[language])})"
+    middle = rf"\b(?:12 )?(?P<middle>{'|'.join(_MIDDLES[language])})\b"
+    digits = r"(?<![\d.,:])(?P<hour>\d\d?)(?:[:.](?P<minute>\d\d))?(?![.:,]?\w)"
+    if language == "de":
+        texts = [
+            side,
+            rf"\b(?P<half_past>halb) {hour}",
+            rf"\b{words} Uhr(?: {after})?\b|\bum (?P<at>{'|'.join(_HOURS[language])})\b(?! Uhr)",
+            r"(?<![\d.,:])(?P<hour>\d\d?) Uhr (?P<minute>\d\d)\b",
+            rf"{digits}(?! ?(?:[AP]M|pm|[ap]\.m)\b)(?: ?Uhr)?",
+        ]
+    else:
+        half = r"(?: ?(?P<half>[AaPp])\.?[Mm]\b\.?| o['’]clock)"
+        texts = [
+            side,
+            rf"\b(?P<half_past>half past) {hour}",
+            rf"\b{words}(?: {after}\b|{half})|\bat (?P<at>{'|'.join(_HOURS[language])})\b(?! \w)",
+            r"(?<![\d.,:])(?P<hour>\d\d?)(?:[:.](?P<minute>\d\d))?" + half,
+            digits,
+        ]
+    return [re.compile(text) for text in [middle, *texts]]
+
+
+def _minutes(groups: Mapping[str, str | None], language: str) -> tuple[int, bool]:
+    """Return the minutes of the day of a match, and whether the half of the day is known."""
+    if middle := groups.get("middle"):
+        return 60 * _MIDDLES[language][middle], True
+    digits, word = groups.get("hour") or "", groups.get("word") or groups.get("at")
+    minutes = 60 * (_HOURS[language].index(word) + 1 if word else int(digits or "0")) + int(groups.get("minute") or 0)
+    if groups.get("half_past"):
+        return minutes + (30 if language == "en" else -30), False
+    if (apart := groups.get("apart")) and (side := groups.get("side")):
+        return minutes + _SIDES[language][side] * _MINUTES[language][apart], False
+    if after := groups.get("after"):
+        minutes += _AFTER_HOUR[language][after]
+    if half := groups.get("half"):
+        return minutes % HALF_DAY + HALF_DAY * (half in "Pp"), True
+    is_whole = bool(digits) and (language == "de" or digits.startswith("0") or minutes >= 13 * 60)
+    return minutes, is_whole
+
+
+# Weekdays and months
+
+_ON_DAYS = {
+    "de": ["Am {} ist das Büro geschlossen.", "Wir sehen uns am {}.", "Das Treffen am {} fällt aus."],
+    "en": ["The office is closed on {}.", "See you on {}.", "The meeting on {} is cancelled."],
+}
+_IN_MONTHS = {
+    "de": ["Im {} bleibt das Museum geschlossen.", "Sie wurde im {} geboren."],
+    "en": ["The museum stays closed in {}.", "She was born in {}."],
+}
+_DATES = {"de": "Geöffnet ab 3. {}", "en": "Open from {} 3"}
+_LISTED = {
+    "de": ["Geschlossen: {} und {}", "{} und {} geschlossen"],
+    "en": ["Closed: {} and {}", "Closed on {} and {}"],
+}
+_SPANS = {"de": ["{}–{}: geöffnet", "{} - {}: 08:00 - 17:00"], "en": ["{}–{}: open", "{} - {}: 08:00 - 17:00"]}
+
+
+def calendar(model: Model) -> Table:
+    """Translate weekdays and months, in full and abbreviated: in a sentence, listed, as a span and alone."""
+    source, target = model.languages
+    items = []
+
+    def add(kind: str, form: str, text: str, *wanted: int) -> None:
+        items.append(Item(f"{kind}, {form}", text, lambda said: read_names(said, target, kind) == list(wanted)))
+
+    for kind, frames in (("weekdays", _ON_DAYS), ("months", _IN_MONTHS)):
+        full, short = (cldr_names(source, kind, width) for width in ("wide", "abbreviated"))
+        for number, name in full.items():
+            add(kind, "in full", frames[source][number % len(frames[source])].format(name), number)
+        for number, name in short.items():
+            later = min(max(full), number + 2)
+            add(kind, "alone", name, number)
+            if later > number:
+                for frame in (_LISTED[source][number % 2], _SPANS[source][number % 2]):
+                    add(kind, "abbreviated", frame.format(name, short[later]), number, later)
+            if kind == "months":
+                add(kind, "abbreviated", _DATES[source].format(name), number)
+    return translated(model, items)
+
+
+@cache
+def cldr_names(language: str, kind: str, width: str) -> dict[int, str]:
+    """Return the names of weekdays or months by number, without the full stop of an abbreviation."""
+    locale = Locale.parse(language)
+    names = (locale.days if kind == "weekdays" else locale.months)["stand-alone"][width]
+    return {number: name.removesuffix(".") for number, name in names.items()}
+
+
+def read_names(text: str, language: str, kind: str) -> list[int]:
+    """Return the numbers of the weekdays or months of a text, in order."""
+    names = {
+        name: number for width in ("wide", "abbreviated") for number, name in cldr_names(language, kind, width).items()
+    }
+    names |= {f"{name}s": day for name, day in names.items() if kind == "weekdays" and len(name) > 3}
+    if language == "de":
+        names |= {name.lower(): day for name, day in names.items() if name.endswith("tags")} | {"Sonnabend": 5}
+        names |= {"Jän": 1, "Sept": 9}
+    else:
+        names |= {"Tues": 1, "Thur": 3, "Thurs": 3} if kind == "weekdays" else {"Sept": 9}
+    names = {name: day for name, day in names.items() if (name == "Sonnabend") <= (kind == "weekdays")}
+    return [names[word] for word in re.findall(r"\w+", text) if word in names]
+
+
+# Numbers
+
+_COUNTED = {
+    "de": [
+        "Die Stadt hat {} Einwohner.",
+        "Das kostet {} Euro.",
+        "Wir haben {} Kilometer zurückgelegt.",
+        "Es waren {}.",
+    ],
+    "en": [
+        "The city has {} inhabitants.",
+        "That costs {} euros.",
+        "We covered {} kilometres.",
+        "There were {} of them.",
+    ],
+}
+_MEASURED = {
+    "de": [
+        "Der Preis beträgt {} Euro.",
+        "Der Wert liegt bei {}.",
+        "Das Paket wiegt {} kg.",
+        "Die Strecke ist {} km lang.",
+    ],
+    "en": ["The price is {} euros.", "The value is {}.", "The parcel weighs {} kg.", "The route is {} km long."],
+}
+N_NUMBERS = 80  # of each form
+
+
+def numbers(model: Model) -> Table:
+    """Translate numbers with separators; right is the same value, without separators that say another one."""
+    source, target = model.languages
+
+    def judge_of(value: Decimal, pattern: str) -> Judge:
+        copied, own = (format_decimal(value, pattern, locale=language) for language in (source, target))
+        return _has([*_ways(own, target), *([] if _reads(copied, target) else _ways(copied, source))])
+
+    return _numbers(model, judge_of)
+
+
+def separators(model: Model) -> Table:
+    """Translate the numbers of `numbers`; right is the number as the target language writes it."""
+    target = model.languages[1]
+    return _numbers(model, lambda value, shape: _has(_ways(format_decimal(value, shape, locale=target), target)))
+
+
+def _numbers(model: Model, judge_of: Callable[[Decimal, str], Judge]) -> Table:
+    source = model.languages[0]
+    draw, items = Random(0), []
+    for form in ("whole numbers", "decimals", "both"):
+        frames = (_COUNTED if form == "whole numbers" else _MEASURED)[source]
+        for n in range(N_NUMBERS):
+            n_decimals = 0 if form == "whole numbers" else draw.choice([1, 2, 2, 3])
+            low, high = (1, 1000) if form == "decimals" else (1000, 10 ** draw.choice([4, 5, 6, 7]))
+            value = Decimal(draw.randrange(low, high))
+            if n_decimals:  # the last digit is not 0, which may be left out
+                digits = draw.randrange(10 ** (n_decimals - 1)) * 10 + draw.randrange(1, 10)
+                value += Decimal(digits).scaleb(-n_decimals)
+            shape = "#,##0" + ("." + "0" * n_decimals if n_decimals else "")
+            sentence = frames[n % len(frames)].format(format_decimal(value, shape, locale=source))
+            items.append(Item(form, sentence, judge_of(value, shape)))
+    return translated(model, items)
+
+
+def _ways(written: str, language: str) -> Iterator[str]:
+    """Yield the ways to write a number: a separator of thousands may be left out or be a space."""
+    for mark in (_mark("group", language), "", " ", "\u00a0", "\u202f"):
+        yield written.replace(_mark("group", language), mark)
+
+
+def _reads(written: str, language: str) -> bool:
+    """Return whether a number could be one of a language, where its marks may mean something else."""
+    group, point = (re.escape(_mark(name, language)) for name in ("group", "decimal"))
+    return re.fullmatch(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{point}\d+)?|\d+(?:{point}\d+)?", written) is not None
+
+
+def _mark(name: str, language: str) -> str:
+    return str(Locale.parse(language).number_symbols["latn"][name])
+
+
+def _has(ways: Iterable[str]) -> Judge:
+    pattern = re.compile(rf"(?<![\d.,])(?:{'|'.join(map(re.escape, ways))})(?![.,]?\d)")
+    return lambda text: pattern.search(text) is not None
+
+
+# Negation
+
+_NEGATION = {
+    "de": re.compile(r"\b(?:nicht|kein\w*|nie|niemals|niemand\w*|nichts|ohne|weder|nirgend\w*|kaum)\b", re.IGNORECASE),
+    "en": re.compile(
+        r"\b(?:not|no|never|cannot|nobody|nothing|none|neither|nor|without|nowhere|hardly)\b|n['’]t\b", re.I
+    ),
+}
+# Other words that deny: their translation may be a negation or another one of these.
+_DENIAL = {
+    "de": re.compile(
+        r"\b(?:un\w{4,}|miss\w{4,}|verhinder\w*|vermeid\w*|weiger\w*|scheiter\w*|fehl\w*|\w+los\w*)\b", re.I
+    ),
+    "en": re.compile(
+        r"\b(?:un\w{4,}|i[nmlr]\w{5,}|dis\w{4,}|avoid\w*|prevent\w*|refus\w*|fail\w*|lack\w*|\w+less)\b", re.I
+    ),
+}
+_NOT_TO = {"de": r"\bnicht(?: \w+){0,3} zu \w+n\b|\bnicht(?: \w+){0,3} \w+zu\w+n\b", "en": r"\bnot to\b"}
+# The references without a negation, and with one more; the first place that has the pattern is changed.
+_DELETED = {
+    "de": [(r" nicht\b", ""), (r"\bkein(e[mnrs])?\b", r"ein\1"), (r"\bKein(e[mnrs])?\b", r"Ein\1")],
+    "en": [(r"\bcannot\b", "can"), (r"\bwon['’]t\b", "will"), (r"\bcan['’]t\b", "can"), (r" not\b|n['’]t\b", "")],
+}
+_INSERTED = {
+    "de": [(r"\bein(e[mnrs]?)?\b", r"kein\1"), (r"\b(ist|sind|war|waren|hat|haben)\b", r"\1 nicht")],
+    "en": [(r"\b(is|are|was|were|will|would|can|could|should|must|has been|have been)\b", r"\1 not")],
+}
+N_CONTRASTS, MOST_CHARACTERS = 300, 200
+
+
+def negation(model: Model) -> Table:
+    """Compare references with themselves with another polarity, and look for the negation in translations."""
+    languages = model.languages
+    pairs = [pair for name in SETS for pair in _some(model, name) if max(map(len, pair)) <= MOST_CHARACTERS]
+    if not pairs:
+        raise AbsentError(f"{', '.join(SETS)}: none is in {model.data}")
+    counts = [[len(_NEGATION[one].findall(side)) for one, side in zip(languages, pair, strict=True)] for pair in pairs]
+    negated = [pair for pair, n in zip(pairs, counts, strict=True) if n == [1, 1]]
+    positive = [pair for pair, n in zip(pairs, counts, strict=True) if n == [0, 0]]
+    table = {
+        "contrasts, deleted": _contrasts(model, _changed(negated, _DELETED[languages[1]])),
+        "contrasts, inserted": _contrasts(model, _changed(positive, _INSERTED[languages[1]])),
+    }
+    not_to = re.compile(_NOT_TO[languages[0]])
+    says = (_NEGATION[languages[1]], _DENIAL[languages[1]])
+    groups: dict[str, list[str]] = {"kept": [], "kept, not to": []}
+    for source, _ in negated:
+        groups["kept, not to" if not_to.search(source) else "kept"].append(source)
+    items = [
+        Item(form, source, lambda text: any(pattern.search(text) for pattern in says))
+        for form, sources in groups.items()
+        for source in sources[:N_CONTRASTS]
+    ]
+    return table | translated(model, items)
+
+
+def _some(model: Model, name: str) -> list[Pair]:
+    """Return the pairs of a corpus, or none if it is not there."""
+    try:
+        return model.pairs(name)
+    except AbsentError:
+        return []
+
+
+def _changed(pairs: Iterable[Pair], changes: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Return source, reference and changed reference of the first pairs that can be changed."""
+
+    def changed(text: str) -> str:
+        return next((new for pattern, by in changes if (new := re.sub(pattern, by, text, count=1)) != text), text)
+
+    several = ((source, target, changed(target)) for source, target in pairs)
+    return list(islice((one for one in several if one[1] != one[2]), N_CONTRASTS))
+
+
+def _contrasts(model: Model, triples: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """Return how often the right translation of a source is more probable than the wrong one."""
+    right, wrong = (
+        model.translator.sentences.score([(one[0], one[place]) for one in triples]) if triples else []
+        for place in (1, 2)
+    )
+    is_right = [a > b for a, b in zip(right, wrong, strict=True)]
+    examples = [one for one, yes in zip(triples, is_right, strict=True) if not yes][:EXAMPLES]
+    return {"items": len(triples), "right": sum(is_right), "wrong": {source: bad for source, _, bad in examples}}
+
+
+# Gender
+
+
+def gender(model: Model) -> Table:
+    """Compare the references of sentences that differ in the gender of a person, in both ways."""
+    groups = defaultdict[tuple[str, ...], list[Pair]](list)
+    english = model.languages.index("en")
+    for pair in model.pairs(GENDER):
+        groups[tuple(sorted(word.lower() for word in re.findall(r"\w{7,}", pair[english])))].append(pair)
+    several = [group for words, group in groups.items() if len(group) == 2 and len(words) > 1]
+    triples = [
+        (one[0], one[1], other[1])
+        for group in several
+        for one, other in (group, group[::-1])
+        if one[0] != other[0] and one[1] != other[1]
+    ]
+    return {"contrasts": _contrasts(model, triples[:: -(-len(triples) // N_CONTRASTS)])}
+
+
+# Form of address
+
+N_ADDRESSED = 200
+
+
+def address(model: Model) -> Table:
+    """Translate English that speaks to somebody, and label the translations; AbsentError for another target."""
+    engine = model.translator.engine
+    if model.languages != ("en", LANGUAGE):
+        raise AbsentError("forms of address are told in German translations of English")
+    both = defaultdict[str, dict[str | None, str]](dict)
+    for english, german in model.pairs(ADDRESS):
+        both[english][form_of_address(german, english)] = german
+    chosen = [english for english, forms in both.items() if {"formal", "informal"} <= forms.keys()][:N_ADDRESSED]
+    if not has_forms_of_address(engine.tokenizer, engine.spec):
+        found = model.translator.passages(chosen)
+        labels = [form_of_address(one.text, english) for english, one in zip(chosen, found, strict=True)]
+        figures: dict[str, Any] = {form: labels.count(form) for form in TAGS}
+        return {"as the model chooses": {"items": len(chosen), **figures, "neither": labels.count(None)}}
+    neutral = [english for english, _ in _some(model, SETS[0]) if not re.search(r"\byou", english, re.I)]
+    table: Table = {}
+    for form in TAGS:
+        items = [Item(form, english, _is_labelled(form, english)) for english in chosen]
+        items += [Item(f"{form}, to nobody", one, _is_labelled(None, one)) for one in neutral[:N_ADDRESSED]]
+        translator = Translator(engine, Search(formality=form), model.translator.document)
+        table |= judged(items, translator.passages([one.source for one in items]))
+    return table
+
+
+def _is_labelled(form: FormOfAddress | None, english: str) -> Judge:
+    return lambda german: form_of_address(german, english) == form
+
+
+# Words
+
+N_WORDS = 100
+_DICTIONARIES = (
+    "wiktionary-en-de.tsv",
+    "research-xling-eval-frequent.tsv",
+    "research-hathibelagal-dict.tsv",
+    "ding.tsv.xz",
+)
+
+
+def words(model: Model) -> Table:
+    """Translate common words by themselves; right is a translation that a dictionary has."""
+    folder, side = model.data / WORDS, ("de", "en").index(model.languages[0])
+    common = folder / "research-frekwencja-common-words.tsv"
+    if not common.is_file():
+        raise AbsentError(f"{common}: not there")
+    answers = defaultdict[str, list[str]](list)
+    for path in (common, *(folder / name for name in _DICTIONARIES)):
+        for line in read_lines(path) if path.is_file() else ():
+            sides = [cell.split("|") for cell in line.split("\t")[:2]]
+            if len(sides) == 2:
+                for word in sides[side]:
+                    answers[word.lower()] += sides[1 - side]
+    entries = [line.split("\t")[side].split("|")[0] for line in islice(read_lines(common), 1, None)]
+    usable = [word for word in dict.fromkeys(entries) if len(word) > 2 and word.isalpha()]
+    chosen = usable[: 10 * N_WORDS : 10]
+    return translated(model, [_word(word, answers[word.lower()]) for word in chosen])
+
+
+def _word(word: str, accepted: Sequence[str]) -> Item:
+    """Return the item of a word, judged as by the benchmark `everyday`."""
+
+    def of(name: str) -> Judge:
+        return lambda text: judge(accepted, text)[name]
+
+    return Item("alone", word, of("accepted"), {name: of(name) for name in ("loops", "too_long")})
+
+
+# Long sentences
+
+LONG, MOST_LONG = range(80, 121), 100
+
+
+def long(model: Model) -> Table:
+    """Translate long sentences as a whole and divided, and score them against their references."""
+    engine = model.translator.engine
+    pairs = [pair for name in SETS for pair in _some(model, name)]
+    lengths = map(len, engine.tokenizer.encode_batch([source for source, _ in pairs]))
+    chosen = [pair for pair, length in zip(pairs, lengths, strict=True) if length in LONG][:MOST_LONG]
+    if not chosen:
+        raise AbsentError(f"{', '.join(SETS)}: no sentence of {min(LONG)} to {max(LONG)} tokens in {model.data}")
+    sources, references = zip(*chosen, strict=True)
+    table, spec = Table(), engine.spec
+    ways = {"divided": spec, "whole": replace(spec, best_source_tokens=None, max_source_tokens=None)}
+    for way, own in ways.items():
+        engine.spec = own
+        found = [one.text for one in Translator(engine, document=model.translator.document).passages(sources)]
+        table[way] = {
+            "items": len(found),
+            "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
+            "chrf": round(sacrebleu.corpus_chrf(found, [references]).score, 2),
+        }
+    engine.spec = spec
+    return table
+
+
+# Reported cases
+
+
+def reported(model: Model) -> Table:
+    """Translate the cases of bug reports; right is a translation that the pattern of the case matches."""
+    langpair, table = "-".join(model.languages), Table()
+    for line in REPORTED.read_text(encoding="utf-8").splitlines():
+        name, direction, layout, text, pattern = line.split("\t")
+        if direction == langpair:
+            source = text.replace("\\n", "\n")
+            found = _document(model, layout, source)  # type: ignore[arg-type]
+            table |= judged([Item(name, source, _matches(pattern))], [found])
+    if not table:
+        raise AbsentError(f"{REPORTED.name}: has no case from {langpair.replace('-', ' to ')}")
+    return table
+
+
+def _matches(pattern: str) -> Judge:
+    return lambda text: re.fullmatch(pattern, text.strip()) is not None
+
+
+def _document(model: Model, layout: Format, text: str) -> Translation:
+    """Return the translation of a document, with the flags of its pieces."""
+    document = replace(model.translator.document, format=layout)
+    translator = Translator(model.translator.engine, document=document)
+    (pieces,) = translator.documents([text])
+    whole = "".join(piece.text if found is None else found.text for piece, found in pieces)
+    return Translation(whole).flagged(*(flag for _, found in pieces if found for flag in found.flags))
+
+
+PROBES: dict[str, Callable[[Model], Table]] = {
+    probe.__name__: probe
+    for probe in (times, calendar, numbers, separators, negation, gender, address, words, long, reported)
+}
+
+# The case
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("model", help="name of an installed model, or a folder; of German and English")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of corpora (default: %(default)s)")
+    parser.add_argument("--no-checks", action="store_true", help="translate without the checks of `text`")
+    parser.add_argument("--only", action="append", choices=PROBES, help="run this probe; repeatable")
+
+
+def run(args: argparse.Namespace) -> Record:
+    """Run the probes; those without their data are recorded with the reason."""
+    document = Document(checks=not args.no_checks)
+    model = Model(open_translator(Text(opening=Opening(model=args.model), document=document)), args.data)
+    if {*model.languages} != {"de", "en"}:
+        raise UserError(f"{args.model}: translates {'-'.join(model.languages)}, and the probes are German and English")
+    found: Record = {}
+    for name in args.only or PROBES:
+
+        def measure(name: str = name) -> None:
+            try:
+                found[name] = {"table": PROBES[name](model)}
+            except AbsentError as error:
+                found[name] = {"skipped": str(error)}
+
+        seconds = round(seconds_of(measure), 1)
+        found[name]["seconds"] = seconds
+    return {**model_facts(args.model), "checks": not args.no_checks, "probes": found}
+
+
+def rows(record: Record) -> Iterator[dict[str, str]]:
+    """Yield a row for each probe that was run."""
+    for name, found in record["probes"].items():
+        if table := found.get("table"):
+            judged = [figures for figures in table.values() if "right" in figures]
+            n, right = (sum(figures[key] for figures in judged) for key in ("items", "right"))
+            yield {
+                "model": linked(model_name(record) + ("" if record["checks"] else ", without checks"), record),
+                "probe": name,
+                "items": str(sum(figures["items"] for figures in table.values())),
+                "right": f"{right / n:.1%}" if n else "",
+                "wrong without flag": str(sum(figures.get(UNFLAGGED, 0) for figures in judged)) if judged else "",
+                "by form": "; ".join(f"{form} {_shown(figures)}" for form, figures in table.items()),
+            }
+
+
+def _shown(figures: Mapping[str, Any]) -> str:
+    """Return the figures of a form in a few words, those of 0 left out."""
+    right = [f"{figures['right']} of {figures['items']}"] if "right" in figures else []
+    known = ("items", "right", "wrong", UNFLAGGED)
+    return ", ".join(right + [f"{name} {value}" for name, value in figures.items() if value and name not in known])
+
+
+CASE = Case("Probes", options, run, rows)
