@@ -279,6 +279,8 @@ def test_every_probe_has_a_table(
             assert figures["items"] > 0 or probe == "negation"
             assert 0 <= figures.get("right", 0) <= figures["items"]
     assert record["probes"]["numbers"]["table"]["both"]["items"] == 5
+    for text in ("She does not come.", "Ihre bekannte", "Are you coming?", "hound"):  # of a corpus
+        assert text not in out.read_text(encoding="utf-8")
     forms = {"formal", "informal", "formal, to nobody", "informal, to nobody"}
     assert record["probes"]["address"].get("table", {}).keys() == (forms if langpair == "en-de" else set())
     shown = capsys.readouterr().out
