@@ -753,6 +753,7 @@ def _shown(figures: Mapping[str, Any]) -> str:
 
 INTRODUCTION = """Whether translations keep what BLEU hardly counts. Right is the share of the items of a probe; of the
 wrong ones, the next column counts those without a flag that marks the translation as suspicious. What each probe asks
-for stands in `scripts/cases/probes.py`, and wrong translations in the records."""
+for stands in `scripts/cases/probes.py`, and wrong translations in the records. A model whose card names MuCoW,
+MT-GenEval or CoCoA-MT as training text has read some of the sentences of negation, gender and address."""
 
 CASE = Case("Times, dates, numbers, negation and form of address", options, run, rows, introduction=INTRODUCTION)

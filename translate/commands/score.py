@@ -14,7 +14,7 @@ from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options import JsonLines, Model, argument, nested
-from translate.text.translation import Opening
+from translate.text.translation import Opening, Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class Score:
     reference: Annotated[Path, argument("REFERENCE", "Their translations.")]
     model: Model = None
     as_json: JsonLines = False
+    search: Annotated[Search, nested("formality")] = Search()
     opening: Annotated[Opening, nested("threads")] = Opening()
 
 
@@ -47,7 +48,7 @@ def run(options: Score) -> None:
 
     log_prob, n_tokens = 0.0, 0
     with writable(None) as out:
-        for scored in score(ModelFolder.open(folder, choose_device()), pairs):
+        for scored in score(ModelFolder.open(folder, choose_device()), pairs, options.search.formality):
             if options.as_json:
                 record = asdict(scored) | {"normalised": scored.normalised}
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")

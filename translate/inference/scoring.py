@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from translate.errors import UserError
-from translate.inference.engine import LIMIT
+from translate.inference.engine import LIMIT, Ids
+from translate.inference.search import tag_of
 from translate.inference.torch_engine import token_log_probs
 from translate.models.folder import ModelFolder
+from translate.text.translation import FormOfAddress
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length
 
@@ -37,24 +39,31 @@ class Scored:
         return self.log_prob / max(1, self.n_tokens)
 
 
-def score(model_folder: ModelFolder, pairs: Iterable[tuple[str, str]]) -> Iterator[Scored]:
+def score(
+    model_folder: ModelFolder, pairs: Iterable[tuple[str, str]], formality: FormOfAddress | None = None
+) -> Iterator[Scored]:
     """Score (source, reference) pairs in order, each as one sentence, without white space around it.
+
+    Args:
+        formality: form of address that the references were asked for, as in `Search`.
 
     UserError for a pair that is longer than the model's limit, as the score of its parts would be another, and if the
     model's probabilities are not finite.
     """
+    tag = tag_of(model_folder, formality)
     pairs = iter(pairs)
     n = 0
     while window := list(islice(pairs, _WINDOW)):
-        yield from _scored(model_folder, window, n)
+        yield from _scored(model_folder, window, n, tag)
         n += len(window)
 
 
-def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int) -> list[Scored]:
+def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int, tag: Ids) -> list[Scored]:
     tokenizer = model_folder.tokenizer
     sources, references = (
         tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
     )
+    sources = [[*tag, *ids] for ids in sources]
     limit = min(LIMIT, model_folder.model.config.max_positions or LIMIT)
     for n, pair in enumerate(zip(sources, references, strict=True), start=n_before + 1):
         for name, ids in zip(("source", "reference"), pair, strict=True):

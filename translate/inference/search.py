@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
 from translate.inference.engine import LIMIT, Engine, Ids, without_tag
-from translate.models.folder import TranslationSpec, has_forms_of_address, not_finite
+from translate.models.folder import ModelFolder, TranslationSpec, has_forms_of_address, not_finite
 from translate.text import sentences
 from translate.text.translation import FormOfAddress, Translation, join
 
@@ -234,18 +234,18 @@ class SentenceSearch:
         return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
 
 
-def tag_of(engine: Engine, formality: FormOfAddress | None) -> Ids:
+def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
     """Return the token ids that begin a source; UserError if the model cannot choose the form of address."""
     if formality is None:
         return ()
-    if not has_forms_of_address(engine.tokenizer, engine.spec):
+    if not has_forms_of_address(model.tokenizer, model.spec):
         raise UserError(
-            f"{engine.folder}: the model cannot choose the form of address; leave formality out or choose a model into "
+            f"{model.folder}: the model cannot choose the form of address; leave formality out or choose a model into "
             "German that was trained with it"
         )
     from translate.text.formality import TAGS
 
-    return tuple(engine.tokenizer.encode(TAGS[formality]))
+    return tuple(model.tokenizer.encode(TAGS[formality]))
 
 
 def _limits(engine: Engine, config: SearchConfig) -> tuple[int, int]:

@@ -203,6 +203,23 @@ def test_the_command_line_says_what_a_model_cannot_do(parts: ModelFolder, capsys
     assert "'polite' is not one of formal, informal" in capsys.readouterr().err
 
 
+def test_a_score_is_that_of_the_search(tagged: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [one for one in Translator(tagged, Search(formality="formal")).translate_lines(LINES) if one.text.strip()]
+    for name, lines in (("x.en", LINES), ("x.de", [one.text for one in found])):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = [str(tmp_path / "x.en"), str(tmp_path / "x.de"), "--model", str(tagged.folder)]
+    scores = []
+    for options in ([], ["--formality", "formal"], ["--formality", "informal"]):
+        assert main(["score", *files, *options]) == 0
+        scores.append([float(line.split("\t")[0]) for line in capsys.readouterr().out.splitlines()])
+    encode = tagged.tokenizer.encode
+    tag, engine = encode(TAGS["formal"]), TorchEngine(tagged)
+    references = [encode(one.text.strip()) for one in found]
+    wanted = engine.score([[*tag, *encode(line.strip())] for line in LINES], references)
+    assert scores[1] == pytest.approx(wanted, abs=1e-3)
+    assert scores[0] != scores[1] != scores[2]
+
+
 def test_an_evaluation_records_the_form_of_address(tagged: ModelFolder, tmp_path: Path) -> None:
     for name, lines in (("x.en", LINES), ("x.de", ["der Hund"] * len(LINES))):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
