@@ -20,8 +20,8 @@ in the record, which does not quote corpora.
     long        BLEU and chrF of sentences of 80 to 120 tokens, as a whole and divided
     reported    cases of public bug reports, in other words: scripts/data/reported.tsv
 
-Names and separators are those of CLDR, by Babel. The sentences of `negation` to `long` are those of public evaluation
-and development sets in the folder --data; a probe is skipped without them. MuCoW and ContraWSD have no wrong
+The sentences of `times` to `separators` are those of scripts/expressions.py. Those of `negation` to `long` are in public
+evaluation and development sets in the folder --data; a probe is skipped without them. MuCoW and ContraWSD have no wrong
 translations beside the right ones, so they serve as sentences only.
 """
 
@@ -31,18 +31,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import time as time_of_day
-from decimal import Decimal
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Any
 
+import expressions
 import sacrebleu
-from babel import Locale
-from babel.dates import format_time
-from babel.numbers import format_decimal
+from expressions import Number, Times
 from harness import Case, model_facts
 from records import Record, linked, model_name
 
@@ -61,7 +56,6 @@ Table = dict[str, dict[str, Any]]  # figures of each form
 Judge = Callable[[str], bool]  # of a translation
 
 REPORTED = Path(__file__).resolve().parents[1] / "data" / "reported.tsv"
-HALF_DAY = 12 * 60  # minutes
 UNFLAGGED = "wrong without flag"
 EXAMPLES = 5  # wrong translations of a form that the record has
 # In the folder of the corpora, without the language and the suffix.
@@ -129,329 +123,53 @@ def translated(model: Model, items: Sequence[Item]) -> Table:
     return judged(items, model.translator.passages([one.source for one in items]))
 
 
-# Times
+# Values
 
-# Sentences with a time, and with a range; the last ones have no verb.
-_AT = {
-    "de": ["Der Zug fährt um {} ab.", "Die Sitzung beginnt um {}.", "Wir treffen uns um {} am Bahnhof."],
-    "en": ["The train leaves at {}.", "The meeting starts at {}.", "We meet at {} at the station."],
-}
-_RANGES = {
-    "de": ["Das Büro ist von {} bis {} Uhr geöffnet.", "Sprechzeit: {}–{} Uhr", "Geöffnet {}-{} Uhr"],
-    "en": ["The office is open from {} to {}.", "Office hours: {}–{}", "Open {}-{}"],
-}
-_HOURS = {
-    "de": ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"],
-    "en": ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-}
-_MINUTES = {
-    "de": {"fünf": 5, "zehn": 10, "Viertel": 15, "viertel": 15, "zwanzig": 20},
-    "en": {"five": 5, "ten": 10, "quarter": 15, "twenty": 20},
-}
-_SIDES = {"de": {"nach": 1, "vor": -1}, "en": {"past": 1, "after": 1, "to": -1, "before": -1, "of": -1}}
-_AFTER_HOUR = {
-    "de": {"fünfzehn": 15, "dreißig": 30, "fünfzig": 50},
-    "en": {"fifteen": 15, "thirty": 30, "forty-five": 45, "fifty": 50},
-}
-_MIDDLES = {"de": {"mittags": 12, "Mittag": 12, "Mitternacht": 0}, "en": {"noon": 12, "midday": 12, "midnight": 0}}
-_LATE = {
-    "de": re.compile(r",? (?:abends|nachmittags|nachts|am (?:Abend|Nachmittag))\b"),
-    "en": re.compile(r",? (?:in the (?:evening|afternoon)|at night)\b"),
-}
-_JOINS = re.compile(r"(?: Uhr)? ?(?:–|-|bis|to|until|and|till) ?")
-
-Times = list[tuple[int, bool]]  # minutes of the day, and whether the half of the day is known
+N_NUMBERS = 80  # of each form
 
 
 def times(model: Model) -> Table:
     """Translate times of day: each hour, hours with minutes, ranges, and times in words."""
     source, target = model.languages
-    items = []
-    for n, (form, texts, wanted) in enumerate(_times_of_day(source)):
-        frames = _RANGES[source] if len(wanted) > 1 else _AT[source]
-        sentence = frames[n % len(frames)].format(*texts).replace("..", ".")  # after "a.m."
-        items.append(Item(form, sentence, _says(wanted, target), {"other half": _says_other_half(wanted, target)}))
-    return translated(model, items)
 
+    def item(form: str, text: str, wanted: Times) -> Item:
+        def said(translation: str) -> Times:
+            return expressions.read_times(translation, target)
 
-def _says(wanted: Times, language: str) -> Judge:
-    return lambda text: _agree(wanted, read_times(text, language))
+        def is_other_half(translation: str) -> bool:
+            return expressions.differ_in_half(wanted, said(translation))
 
+        return Item(form, text, lambda found: expressions.agree(wanted, said(found)), {"other half": is_other_half})
 
-def _says_other_half(wanted: Times, language: str) -> Judge:
-    any_half = [(minutes, False) for minutes, _ in wanted]
-    return lambda text: _agree(any_half, said := read_times(text, language)) and not _agree(wanted, said)
-
-
-def _agree(wanted: Times, said: Times) -> bool:
-    """Return whether the times are the same; where the half of the day is not known, in any."""
-    return len(wanted) == len(said) and all(
-        a == b or (not is_known and a % HALF_DAY == b % HALF_DAY)
-        for (a, is_known), (b, _) in zip(wanted, said, strict=True)
-    )
-
-
-def _times_of_day(language: str) -> Iterator[tuple[str, tuple[str, ...], Times]]:
-    """Yield form, texts and values of the times in a language."""
-    yield from _german_times() if language == "de" else _english_times()
-    for begin in (7, 8, 9, 10):
-        for end in (12, 14, 17, 18, 20, 22):
-            both = (f"{begin}", f"{end}") if language == "de" else (_english(begin).lower(), _english(end).lower())
-            yield "ranges", both, [(60 * begin, True), (60 * end, True)]
-
-
-def _german_times() -> Iterator[tuple[str, tuple[str, ...], Times]]:
-    for hour in range(24):
-        minute = _QUARTERS[hour % len(_QUARTERS)]
-        yield "hours", (f"{hour} Uhr",), [(60 * hour, True)]
-        for text in (f"{hour}:{minute:02} Uhr", f"{hour:02}:{minute:02} Uhr", f"{hour}.{minute:02} Uhr"):
-            yield "hours and minutes", (text,), [(60 * hour + minute, True)]
-        if hour % 12:
-            part = "morgens" if hour < 12 else "nachmittags" if hour < 18 else "abends"
-            yield "12 hours", (f"{hour % 12} Uhr {part}",), [(60 * hour, True)]
-    for hour, word in enumerate(_HOURS["de"], start=1):
-        for text, minutes in ((f"halb {word}", -30), (f"Viertel nach {word}", 15), (f"zehn vor {word}", -10)):
-            yield "words", (text,), [(60 * hour + minutes, False)]
-
-
-def _english_times() -> Iterator[tuple[str, tuple[str, ...], Times]]:
-    for hour in range(24):
-        minute = _QUARTERS[hour % len(_QUARTERS)]
-        for form, minutes in (("hours", 0), ("hours and minutes", minute)):
-            text = _english(hour, minutes)
-            small = text.lower()
-            for way in (text, small, small.replace("am", "a.m.").replace("pm", "p.m.")):
-                yield form, (way,), [(60 * hour + minutes, True)]
-        yield "24 hours", (f"{hour:02}:{minute:02}",), [(60 * hour + minute, True)]
-    for hour, word in enumerate(_HOURS["en"], start=1):
-        ways = {f"{hour} o'clock": 0, f"half past {word}": 30, f"a quarter past {word}": 15, f"ten to {word}": -10}
-        for text, minutes in ways.items():
-            yield "words", (text,), [(60 * hour + minutes, False)]
-
-
-_QUARTERS = (5, 15, 30, 45, 50)
-
-
-def _english(hour: int, minute: int = 0) -> str:
-    return str(format_time(time_of_day(hour, minute), "h:mm a" if minute else "h a", locale="en"))
-
-
-def read_times(text: str, language: str) -> Times:
-    """Return the times of a text in order; all numbers of one or two digits are taken for times.
-
-    English "8:15" without a half of the day is that before noon. The first of "2-6 pm" is in the same half as the
-    second, unless it would be later.
-    """
-    found: list[tuple[int, int, int, bool]] = []  # start, stop, minutes, whether the half is known
-    for pattern in _time_patterns(language):
-        for match in pattern.finditer(text):
-            if all(match.start() >= stop or match.end() <= start for start, stop, _, _ in found):
-                found.append((*match.span(), *_minutes(match.groupdict(), language)))
-    times, later = Times(), None  # from the last one to the first
-    for start, stop, minutes, is_known in sorted(found, reverse=True):
-        if minutes < HALF_DAY and _LATE[language].match(text, stop):
-            minutes, is_known = minutes + HALF_DAY, True
-        joined = later and _JOINS.fullmatch(text, stop, later[0])
-        if later and joined and not is_known and later[2] and minutes + HALF_DAY < later[1]:
-            minutes += HALF_DAY
-        times.insert(0, (minutes % (2 * HALF_DAY), is_known))
-        later = start, minutes, is_known and language == "en"
-    return times
-
-
-@cache
-def _time_patterns(language: str) -> list[re.Pattern[str]]:
-    """Return patterns with the groups of `_minutes`, those that say the most first."""
-    words = f"(?P<word>{'|'.join(_HOURS[language])})"
-    hour = rf"(?:{words}|(?P<hour>\d\d?))\b"
-    side = rf"\b(?P<apart>{'|'.join(_MINUTES[language])}) (?P<side>{'|'.join(_SIDES[language])}) {hour}"
-    after = f"(?P<after>{'|'.join(_AFTER_HOUR[language])})"
-    middle = rf"\b(?:12 )?(?P<middle>{'|'.join(_MIDDLES[language])})\b"
-    digits = r"(?<![\d.,:])(?P<hour>\d\d?)(?:[:.](?P<minute>\d\d))?(?![.:,]?\w)"
-    if language == "de":
-        texts = [
-            side,
-            rf"\b(?P<half_past>halb) {hour}",
-            rf"\b{words} Uhr(?: {after})?\b|\bum (?P<at>{'|'.join(_HOURS[language])})\b(?! Uhr)",
-            r"(?<![\d.,:])(?P<hour>\d\d?) Uhr (?P<minute>\d\d)\b",
-            rf"{digits}(?! ?(?:[AP]M|pm|[ap]\.m)\b)(?: ?Uhr)?",
-        ]
-    else:
-        half = r"(?: ?(?P<half>[AaPp])\.?[Mm]\b\.?| o['’]clock)"
-        texts = [
-            side,
-            rf"\b(?P<half_past>half past) {hour}",
-            rf"\b{words}(?: {after}\b|{half})|\bat (?P<at>{'|'.join(_HOURS[language])})\b(?! \w)",
-            r"(?<![\d.,:])(?P<hour>\d\d?)(?:[:.](?P<minute>\d\d))?" + half,
-            digits,
-        ]
-    return [re.compile(text) for text in [middle, *texts]]
-
-
-def _minutes(groups: Mapping[str, str | None], language: str) -> tuple[int, bool]:
-    """Return the minutes of the day of a match, and whether the half of the day is known."""
-    if middle := groups.get("middle"):
-        return 60 * _MIDDLES[language][middle], True
-    digits, word = groups.get("hour") or "", groups.get("word") or groups.get("at")
-    minutes = 60 * (_HOURS[language].index(word) + 1 if word else int(digits or "0")) + int(groups.get("minute") or 0)
-    if groups.get("half_past"):
-        return minutes + (30 if language == "en" else -30), False
-    if (apart := groups.get("apart")) and (side := groups.get("side")):
-        return minutes + _SIDES[language][side] * _MINUTES[language][apart], False
-    if after := groups.get("after"):
-        minutes += _AFTER_HOUR[language][after]
-    if half := groups.get("half"):
-        return minutes % HALF_DAY + HALF_DAY * (half in "Pp"), True
-    is_whole = bool(digits) and (language == "de" or digits.startswith("0") or minutes >= 13 * 60)
-    return minutes, is_whole
-
-
-# Weekdays and months
-
-_ON_DAYS = {
-    "de": ["Am {} ist das Büro geschlossen.", "Wir sehen uns am {}.", "Das Treffen am {} fällt aus."],
-    "en": ["The office is closed on {}.", "See you on {}.", "The meeting on {} is cancelled."],
-}
-_IN_MONTHS = {
-    "de": ["Im {} bleibt das Museum geschlossen.", "Sie wurde im {} geboren."],
-    "en": ["The museum stays closed in {}.", "She was born in {}."],
-}
-_DATES = {"de": "Geöffnet ab 3. {}", "en": "Open from {} 3"}
-_LISTED = {
-    "de": ["Geschlossen: {} und {}", "{} und {} geschlossen"],
-    "en": ["Closed: {} and {}", "Closed on {} and {}"],
-}
-_SPANS = {"de": ["{}–{}: geöffnet", "{} - {}: 08:00 - 17:00"], "en": ["{}–{}: open", "{} - {}: 08:00 - 17:00"]}
+    return translated(model, [item(*asked) for asked in expressions.times(source)])
 
 
 def calendar(model: Model) -> Table:
     """Translate weekdays and months, in full and abbreviated: in a sentence, listed, as a span and alone."""
     source, target = model.languages
-    items = []
 
-    def add(kind: str, form: str, text: str, *wanted: int) -> None:
-        items.append(Item(f"{kind}, {form}", text, lambda said: read_names(said, target, kind) == list(wanted)))
+    def item(kind: str, form: str, text: str, wanted: list[int]) -> Item:
+        return Item(f"{kind}, {form}", text, lambda said: expressions.read_names(said, target, kind) == wanted)
 
-    for kind, frames in (("weekdays", _ON_DAYS), ("months", _IN_MONTHS)):
-        full, short = (cldr_names(source, kind, width) for width in ("wide", "abbreviated"))
-        for number, name in full.items():
-            add(kind, "in full", frames[source][number % len(frames[source])].format(name), number)
-        for number, name in short.items():
-            later = min(max(full), number + 2)
-            add(kind, "alone", name, number)
-            if later > number:
-                for frame in (_LISTED[source][number % 2], _SPANS[source][number % 2]):
-                    add(kind, "abbreviated", frame.format(name, short[later]), number, later)
-            if kind == "months":
-                add(kind, "abbreviated", _DATES[source].format(name), number)
-    return translated(model, items)
-
-
-@cache
-def cldr_names(language: str, kind: str, width: str) -> dict[int, str]:
-    """Return the names of weekdays or months by number, without the full stop of an abbreviation."""
-    locale = Locale.parse(language)
-    names = (locale.days if kind == "weekdays" else locale.months)["stand-alone"][width]
-    return {number: name.removesuffix(".") for number, name in names.items()}
-
-
-def read_names(text: str, language: str, kind: str) -> list[int]:
-    """Return the numbers of the weekdays or months of a text, in order."""
-    names = {
-        name: number for width in ("wide", "abbreviated") for number, name in cldr_names(language, kind, width).items()
-    }
-    names |= {f"{name}s": day for name, day in names.items() if kind == "weekdays" and len(name) > 3}
-    if language == "de":
-        names |= {name.lower(): day for name, day in names.items() if name.endswith("tags")} | {"Sonnabend": 5}
-        names |= {"Jän": 1, "Sept": 9}
-    else:
-        names |= {"Tues": 1, "Thur": 3, "Thurs": 3} if kind == "weekdays" else {"Sept": 9}
-    names = {name: day for name, day in names.items() if (name == "Sonnabend") <= (kind == "weekdays")}
-    return [names[word] for word in re.findall(r"\w+", text) if word in names]
-
-
-# Numbers
-
-_COUNTED = {
-    "de": [
-        "Die Stadt hat {} Einwohner.",
-        "Das kostet {} Euro.",
-        "Wir haben {} Kilometer zurückgelegt.",
-        "Es waren {}.",
-    ],
-    "en": [
-        "The city has {} inhabitants.",
-        "That costs {} euros.",
-        "We covered {} kilometres.",
-        "There were {} of them.",
-    ],
-}
-_MEASURED = {
-    "de": [
-        "Der Preis beträgt {} Euro.",
-        "Der Wert liegt bei {}.",
-        "Das Paket wiegt {} kg.",
-        "Die Strecke ist {} km lang.",
-    ],
-    "en": ["The price is {} euros.", "The value is {}.", "The parcel weighs {} kg.", "The route is {} km long."],
-}
-N_NUMBERS = 80  # of each form
+    return translated(model, [item(*asked) for asked in expressions.names(source)])
 
 
 def numbers(model: Model) -> Table:
     """Translate numbers with separators; right is the same value, without separators that say another one."""
     source, target = model.languages
-
-    def judge_of(value: Decimal, pattern: str) -> Judge:
-        copied, own = (format_decimal(value, pattern, locale=language) for language in (source, target))
-        return _has([*_ways(own, target), *([] if _reads(copied, target) else _ways(copied, source))])
-
-    return _numbers(model, judge_of)
+    return _numbers(model, lambda text, number: expressions.has_value(text, number, target, source))
 
 
 def separators(model: Model) -> Table:
     """Translate the numbers of `numbers`; right is the number as the target language writes it."""
-    target = model.languages[1]
-    return _numbers(model, lambda value, shape: _has(_ways(format_decimal(value, shape, locale=target), target)))
+    return _numbers(model, lambda text, number: expressions.has_number(text, number, model.languages[1]))
 
 
-def _numbers(model: Model, judge_of: Callable[[Decimal, str], Judge]) -> Table:
-    source = model.languages[0]
-    draw, items = Random(0), []
-    for form in ("whole numbers", "decimals", "both"):
-        frames = (_COUNTED if form == "whole numbers" else _MEASURED)[source]
-        for n in range(N_NUMBERS):
-            n_decimals = 0 if form == "whole numbers" else draw.choice([1, 2, 2, 3])
-            low, high = (1, 1000) if form == "decimals" else (1000, 10 ** draw.choice([4, 5, 6, 7]))
-            value = Decimal(draw.randrange(low, high))
-            if n_decimals:  # the last digit is not 0, which may be left out
-                digits = draw.randrange(10 ** (n_decimals - 1)) * 10 + draw.randrange(1, 10)
-                value += Decimal(digits).scaleb(-n_decimals)
-            shape = "#,##0" + ("." + "0" * n_decimals if n_decimals else "")
-            sentence = frames[n % len(frames)].format(format_decimal(value, shape, locale=source))
-            items.append(Item(form, sentence, judge_of(value, shape)))
-    return translated(model, items)
+def _numbers(model: Model, is_right: Callable[[str, Number], bool]) -> Table:
+    def item(form: str, text: str, number: Number) -> Item:
+        return Item(form, text, lambda said: is_right(said, number))
 
-
-def _ways(written: str, language: str) -> Iterator[str]:
-    """Yield the ways to write a number: a separator of thousands may be left out or be a space."""
-    for mark in (_mark("group", language), "", " ", "\u00a0", "\u202f"):
-        yield written.replace(_mark("group", language), mark)
-
-
-def _reads(written: str, language: str) -> bool:
-    """Return whether a number could be one of a language, where its marks may mean something else."""
-    group, point = (re.escape(_mark(name, language)) for name in ("group", "decimal"))
-    return re.fullmatch(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{point}\d+)?|\d+(?:{point}\d+)?", written) is not None
-
-
-def _mark(name: str, language: str) -> str:
-    return str(Locale.parse(language).number_symbols["latn"][name])
-
-
-def _has(ways: Iterable[str]) -> Judge:
-    pattern = re.compile(rf"(?<![\d.,])(?:{'|'.join(map(re.escape, ways))})(?![.,]?\d)")
-    return lambda text: pattern.search(text) is not None
+    return translated(model, [item(*asked) for asked in expressions.numbers(model.languages[0], N_NUMBERS)])
 
 
 # Negation
@@ -462,13 +180,18 @@ _NEGATION = {
         r"\b(?:not|no|never|cannot|nobody|nothing|none|neither|nor|without|nowhere|hardly)\b|n['’]t\b", re.I
     ),
 }
-# Other words that deny: their translation may be a negation or another one of these.
+# Other words that deny: the translation of a negation may be one of these.
 _DENIAL = {
     "de": re.compile(
-        r"\b(?:un\w{4,}|miss\w{4,}|verhinder\w*|vermeid\w*|weiger\w*|scheiter\w*|fehl\w*|\w+los\w*)\b", re.I
+        r"\b(?:un(?:möglich|klar|bekannt|fähig|wahrscheinlich|nötig|zulässig|gern|fair|\w+bar)\w*"
+        r"|verhinder\w*|vermeid\w*|weiger\w*|scheiter\w*|fehlt?|mangel\w*|\w+los(?:e[mnrs]?)?)\b",
+        re.IGNORECASE,
     ),
     "en": re.compile(
-        r"\b(?:un\w{4,}|i[nmlr]\w{5,}|dis\w{4,}|avoid\w*|prevent\w*|refus\w*|fail\w*|lack\w*|\w+less)\b", re.I
+        r"\b(?:un(?:able|likely|known|clear|certain|fair|usual|necessary|willing|successful|changed|\w+able)"
+        r"|im(?:possible|probable)|in(?:correct|valid|sufficient|capable|complete)|ir\w+|il(?:legal|legible)"
+        r"|avoid\w*|prevent\w*|refus\w*|fail\w*|lack\w*|\w+less|few|little)\b",
+        re.IGNORECASE,
     ),
 }
 _NOT_TO = {"de": r"\bnicht(?: \w+){0,3} zu \w+n\b|\bnicht(?: \w+){0,3} \w+zu\w+n\b", "en": r"\bnot to\b"}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import CORPORA
-from tests.programs import case
+from tests.programs import case, program
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.search.hypothesis import SearchConfig
 from translate.config.schema import TokenizerConfig
@@ -26,6 +26,7 @@ from translate.text.formality import TAGS
 from translate.text.translation import Translation
 
 bench = case("probes")
+expressions = program("expressions")
 ROWS = "\n|---|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 | 7 |"
 
 
@@ -46,7 +47,7 @@ ROWS = "\n|---|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 | 7 |"
         ("de", "um 8 Uhr, um 20.15 Uhr.", ["8:00", "20:15"]),
         ("de", "um 8 Uhr 15, um acht Uhr dreißig", ["8:15", "8:30?"]),
         ("de", "9–17 Uhr, von 7 Uhr bis 12 Uhr", ["9:00", "17:00", "7:00", "12:00"]),
-        ("de", "um halb neun, um Viertel vor neun, um acht", ["8:30?", "8:45?", "8:00?"]),
+        ("de", "um halb neun, um Viertel vor neun, um acht, um ein Uhr", ["8:30?", "8:45?", "8:00?", "1:00?"]),
         ("de", "um 8 Uhr abends, mittags", ["20:00", "12:00"]),
         ("de", "am 08:45 am Bahnhof", ["8:45"]),
         ("de", "bei 1 PM, um 2.m..", []),  # no German
@@ -54,7 +55,7 @@ ROWS = "\n|---|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 | 7 |"
 )
 def test_times_are_read(language: str, text: str, wanted: list[str]) -> None:
     """A question mark stands for a half of the day that is not known."""
-    found = [f"{m // 60}:{m % 60:02}{'' if known else '?'}" for m, known in bench.read_times(text, language)]
+    found = [f"{m // 60}:{m % 60:02}{'' if known else '?'}" for m, known in expressions.read_times(text, language)]
     assert [one.rstrip("?") for one in found] == [one.rstrip("?") for one in wanted]
     assert [one for one, other in zip(found, wanted, strict=True) if one.endswith("?") < other.endswith("?")] == []
 
@@ -75,20 +76,19 @@ def test_times_are_read(language: str, text: str, wanted: list[str]) -> None:
 def test_a_time_in_the_other_half_of_the_day_is_wrong(
     wanted: tuple[int, bool], text: str, is_right: bool, is_other_half: bool
 ) -> None:
-    assert bench._says([wanted], "en")(text) == is_right
-    assert bench._says_other_half([wanted], "en")(text) == is_other_half
+    said = expressions.read_times(text, "en")
+    assert expressions.agree([wanted], said) == is_right
+    assert expressions.differ_in_half([wanted], said) == is_other_half
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
 def test_every_hour_of_the_day_is_asked_for(language: str) -> None:
     """Each text is read as its value, so a translation that says it in the same way would be right."""
-    asked = list(bench._times_of_day(language))
+    asked = list(expressions.times(language))
     assert {minutes // 60 for _, _, [(minutes, known), *_] in asked if known} == set(range(24))
-    for form, texts, wanted in asked:
-        frames = (bench._RANGES if len(wanted) > 1 else bench._AT)[language]
-        for frame in frames:
-            said = bench.read_times(frame.format(*texts).replace("..", "."), language)
-            assert bench._agree(wanted, said), (form, texts, said)
+    for form, text, wanted in asked:
+        said = expressions.read_times(text, language)
+        assert expressions.agree(wanted, said), (form, text, said)
 
 
 @pytest.mark.parametrize(
@@ -104,28 +104,28 @@ def test_every_hour_of_the_day_is_asked_for(language: str) -> None:
     ],
 )
 def test_weekdays_and_months_are_read(language: str, kind: str, text: str, wanted: list[int]) -> None:
-    assert bench.read_names(text, language, kind) == wanted
+    assert expressions.read_names(text, language, kind) == wanted
 
 
 def test_every_weekday_and_month_is_asked_for() -> None:
     for language in ("de", "en"):
         for kind, n in (("weekdays", 7), ("months", 12)):
             for width in ("wide", "abbreviated"):
-                names = bench.cldr_names(language, kind, width)
+                names = expressions.cldr_names(language, kind, width)
                 assert len(names) == n
                 for number, name in names.items():
-                    assert bench.read_names(f"{name}.", language, kind) == [number]
+                    assert expressions.read_names(f"{name}.", language, kind) == [number]
 
 
 def judges(source: str, target: str) -> tuple[Callable[[Decimal, int, str], bool], Callable[[Decimal, int, str], bool]]:
     """Return the judges of `numbers` and `separators`, by value, number of decimals and translation."""
-    found = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench, "_numbers", lambda model, judge_of: found.append(judge_of))
-        for probe in (bench.numbers, bench.separators):
-            probe(type("Model", (), {"languages": (source, target)}))
-    shapes = ["#,##0", "#,##0.0", "#,##0.00", "#,##0.000"]
-    kept, separated = (lambda v, n, text, of=of: of(v, shapes[n])(text) for of in found)
+
+    def kept(value: Decimal, n: int, text: str) -> bool:
+        return bool(expressions.has_value(text, (value, n), target, source))
+
+    def separated(value: Decimal, n: int, text: str) -> bool:
+        return bool(expressions.has_number(text, (value, n), target))
+
     return kept, separated
 
 
