@@ -179,7 +179,7 @@ def agree(wanted: Times, said: Times) -> bool:
 
 
 def differ_in_half(wanted: Times, said: Times) -> bool:
-    """Return whether the times are the same but for the half of the day."""
+    """Return whether only the half of the day differs."""
     return agree([(minutes, False) for minutes, _ in wanted], said) and not agree(wanted, said)
 
 

@@ -20,9 +20,9 @@ in the record, which does not quote corpora.
     long        BLEU and chrF of sentences of 80 to 120 tokens, as a whole and divided
     reported    cases of public bug reports, in other words: scripts/data/reported.tsv
 
-The sentences of `times` to `separators` are those of scripts/expressions.py. Those of `negation` to `long` are in public
-evaluation and development sets in the folder --data; a probe is skipped without them. MuCoW and ContraWSD have no wrong
-translations beside the right ones, so they serve as sentences only.
+The sentences of `times` to `separators` are those of scripts/expressions.py. Those of `negation` to `long` are in
+public evaluation and development sets in the folder --data; a probe is skipped without them. MuCoW and ContraWSD have
+no wrong translations beside the right ones, so they serve as sentences only.
 """
 
 import argparse
