@@ -47,6 +47,7 @@ class Reading:
         source, target: languages of the model, such as "de".
         final: whether machine translations are not marked as such (PO fuzzy, XLIFF state, TS unfinished).
         replace: whether translations that the file has already are replaced.
+        force: whether a signed document is changed, which makes its signature invalid.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Reading:
     target: str
     final: bool = False
     replace: bool = False
+    force: bool = False
 
 
 class Document(Protocol):
@@ -90,3 +92,11 @@ def read(data: bytes, reading: Reading) -> Document:
         raise UserError(f"{reading.name}: {suffix or 'a file without a suffix'} is no format of documents")
     module: Format = importlib.import_module(f"translate.documents.{MODULES[suffix]}")
     return module.read(data, reading)
+
+
+def refuse_signed(reading: Reading) -> None:
+    """Raise UserError for a document with a signature, unless it may be changed; formats call this."""
+    if not reading.force:
+        raise UserError(
+            f"{reading.name}: is signed, and a translation loses the signature; add --force to translate it"
+        )
