@@ -337,6 +337,14 @@ def read_lines(path: Path) -> Iterator[str]:
         raise UserError(cannot_read(path, error)) from error
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file; UserError if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(cannot_read(path, error)) from error
+
+
 def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:
     """Yield `n_lines` lines of a file, evenly spaced and in their order; all of them for None or if it has no more."""
     if n_lines is None:

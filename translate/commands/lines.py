@@ -33,6 +33,7 @@ from translate.files import (
     locked,
     naming,
     open_hidden,
+    read_bytes,
     read_json,
     write_bytes,
     write_json,
@@ -46,6 +47,7 @@ from translate.text.translation import Document, Opening, Search
 if TYPE_CHECKING:
     from translate.text.translation import Translation
 
+DOCUMENTS = "Documents"
 HISTORY_LENGTH = 1000  # lines
 
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
@@ -59,11 +61,26 @@ WARNINGS = {
     "length": "the translation did not end and was cut off",
     "missing": "a number, a name or a sign of the source is missing or wrong",
     "term": "a target term of the glossary is missing",
+    "tags": "formatting would be lost, so the text was left unchanged",
     "symbol": "the model wrote a symbol that stands for a placeholder",
     "empty": "the model gave no translation, so another was searched",
     "repetition": "the model repeated itself, so the translation may be wrong",
     "confidence": "the translation has a low probability and may be wrong",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How a document is written."""
+
+    bilingual: Annotated[
+        Path | None, option(DOCUMENTS, "FILE", "Write source and translation side by side, as .xlf or .tsv.")
+    ] = None
+    apply: Annotated[
+        Path | None, option(DOCUMENTS, "FILE", "Take the translations from such a file, which a person edited.")
+    ] = None
+    final: Annotated[bool, flag(DOCUMENTS, "--final", "Do not mark translations as made by a machine.")] = False
+    replace_all: Annotated[bool, flag(DOCUMENTS, "--all", "Replace translations that the file has already.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +135,7 @@ def check_paths(options: Translating) -> None:
     if resume and any(path.exists() and not path.is_file() for path in (source, output) if path):
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:
-        raise _existing(output)
+        raise existing(output)
 
 
 class ArrivingLines:
@@ -232,6 +249,27 @@ def open_lines(options: Translating) -> Lines:
     if sys.stdin is None:
         raise UserError("stdin is closed; give a sentence, or a file with --input")
     return TypedLines() if sys.stdin.isatty() else ArrivingLines(_stdin(), "stdin")
+
+
+def is_document(options: Translating) -> bool:
+    """Return whether the input is a document; UserError for a structured file of another kind."""
+    if options.input is None or options.document.format is not None:
+        return False
+    from translate.documents.document import has_format
+
+    return has_format(str(options.input))
+
+
+def document_texts(options: Translating) -> list[str]:
+    """Return the texts of a document, from which its language is guessed; none for another file."""
+    if not is_document(options):
+        return []
+    from translate.documents import document
+
+    assert options.input is not None
+    name = str(options.input)
+    reading = document.Reading(name=name, source="", target=options.to_language or "", replace=True, force=True)
+    return [unit.text for unit in document.read(read_bytes(options.input), reading).units]
 
 
 def _stdin() -> BufferedReader:
@@ -563,7 +601,8 @@ def _unwritable(output: Path, error: OSError) -> UserError:
     return UserError(f"{output}: cannot be written: {error.strerror}; name another file with --output")
 
 
-def _existing(output: Path) -> UserError:
+def existing(output: Path) -> UserError:
+    """Return the error for a file that would be overwritten."""
     return UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
 
 
@@ -582,7 +621,7 @@ def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[
                 file.flush()
                 if place.exists():
                     if not force:
-                        raise _existing(output)
+                        raise existing(output)
                     if not existed:
                         _lock(held, place, output)
                 give_mode(file.fileno(), place)
@@ -598,14 +637,18 @@ def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[
 
 
 class Notes:
-    """Flagged lines, collected and reported as one warning per flag."""
+    """Flagged lines, collected and reported as one warning per flag.
 
-    def __init__(self, flags: Collection[str] = tuple(WARNINGS)) -> None:
-        self._flags = frozenset(flags)
+    Args:
+        noun: what is counted.
+    """
+
+    def __init__(self, flags: Collection[str] = tuple(WARNINGS), noun: str = "line") -> None:
+        self._flags, self._noun = frozenset(flags), noun
         self._counts: Counter[str] = Counter()
-        self._first: defaultdict[str, list[int]] = defaultdict(list)  # few numbers, as a file may have many lines
+        self._first: defaultdict[str, list[int | str]] = defaultdict(list)  # few, as a file may have many lines
 
-    def add(self, translation: "Translation", n: int) -> None:
+    def add(self, translation: "Translation", n: int | str) -> None:
         """Record the flags of line `n`, counted from 1."""
         for kind in self._flags.intersection(translation.flags):
             self._counts[kind] += 1
@@ -617,7 +660,7 @@ class Notes:
         for kind, n_lines in self._counts.items():
             more = f" and {n_lines - _LINES_NAMED:,} more" if n_lines > _LINES_NAMED else ""
             named = ", ".join(map(str, self._first[kind])) + more
-            say(f"warning: line{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
+            say(f"warning: {self._noun}{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
         self._counts.clear()
         self._first.clear()
 
@@ -667,6 +710,8 @@ def _sample(options: Translating) -> list[str]:
     if options.input is not None:
         if not options.input.is_file():
             raise UserError(f"--from auto: {options.input} can be read only once; name the language")
+        if texts := document_texts(options):
+            return texts
         with options.input.open("rb") as file:
             return [file.read(_BEGINNING).decode("utf-8", errors="replace")]
     if sys.stdin is None or sys.stdin.isatty():

@@ -20,10 +20,12 @@ from translate.commands.lines import (
     Output,
     Translating,
     TypedLines,
+    Writing,
     check_paths,
     ended,
     find_model,
     given_lines,
+    is_document,
     open_lines,
     writable,
 )
@@ -52,10 +54,18 @@ class Text(Translating):
     """
 
     search: Annotated[Search, nested("beam_size", "rerank", "formality")] = Search()
+    writing: Annotated[Writing, nested("bilingual", "apply", "final", "replace_all")] = Writing()
 
 
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
+    if is_document(options):
+        run_document(options)
+        return
+    if options.writing != Writing():
+        raise UserError(
+            "--bilingual, --apply, --final and --all belong to documents, such as report.docx; name one with --input"
+        )
     layout = options.document.format or (formats.guess(options.input) if options.input else "text")
     options = replace(options, document=replace(options.document, format=layout))
     _check_column(options)
@@ -66,6 +76,18 @@ def run(options: Text) -> None:
             Session(options, Output(file)).run(lines)
         return
     run_job(TextJob(options, open_translator(options)), lines)
+
+
+def run_document(options: Text) -> None:
+    """Translate a document, or write it with the translations of an edited file."""
+    from translate.commands import documents
+
+    documents.check_options(options, options.writing)
+    if options.writing.apply is not None:
+        documents.apply(options, options.writing)
+    else:
+        translator = open_translator(options)
+        documents.run(options, options.writing, translator, settings(options, translator))
 
 
 def _check_column(options: Text) -> None:

@@ -5,7 +5,7 @@ translate and bytes to copy, so that `write` with the texts themselves gives the
 what a translation may not touch, such as markup, identifiers and formulas, is never in a text.
 
 A text is plain: escapes of the format are resolved, and written again with the translation. Within it, formatting and
-objects are tags whose names occur nowhere else in the file:
+objects are tags whose names occur nowhere else in the file: "g" and a number, or with "x" between, as many as needed.
 
     <g1>words</g1>    formatting: a pair around words, which stands around their translation afterwards
     <g2></g2>         something without width beside a word: a note, a bookmark, the end of a comment's range
@@ -31,11 +31,14 @@ class Unit:
         text: with tags for formatting and objects; line breaks that belong to it are "\\n".
         place: where it is in the document, for messages, such as "line 12" or "word/footnotes.xml".
         done: a translation that the file has already, which stays unless all are replaced; None if it has none.
+        wrapped: whether its lines are one text, as in a subtitle, whose translation has as many; otherwise a line is a
+            text of its own unless a sentence clearly goes on in the next one.
     """
 
     text: str
     place: str = ""
     done: str | None = None
+    wrapped: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,7 @@ class Reading:
 
     Attributes:
         name: of the file, for messages.
-        source, target: languages of the model, such as "de".
+        source, target: languages of the model, such as "de"; "" while that of the text is guessed.
         final: whether machine translations are not marked as such (PO fuzzy, XLIFF state, TS unfinished).
         replace: whether translations that the file has already are replaced.
         force: whether a signed document is changed, which makes its signature invalid.
@@ -79,24 +82,94 @@ class Format(Protocol):
 # The module of each suffix.
 MODULES: dict[str, str] = {}
 
+_SAVE, _EXPORT = "save it as {}", "export it as {}"
+# Suffixes of other structured files, which are no text, and what helps.
+_OTHERS = {
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".wpd", ".wps"), _SAVE.format(".docx or .odt")),
+    **dict.fromkeys((".docm", ".dotm"), _SAVE.format(".docx, without macros")),
+    **dict.fromkeys((".ppt", ".pps"), _SAVE.format(".pptx or .odp")),
+    **dict.fromkeys((".pptm", ".ppsm", ".potm"), _SAVE.format(".pptx, without macros")),
+    **dict.fromkeys((".xls", ".xlsb"), _SAVE.format(".xlsx or .ods")),
+    **dict.fromkeys((".xlsm", ".xltm"), _SAVE.format(".xlsx, without macros")),
+    **dict.fromkeys((".pages", ".key", ".numbers"), _EXPORT.format("a file of Word, PowerPoint or Excel")),
+    ".pdf": "translate the document that it was made from, or its text, such as pdftotext gives",
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2"), "convert it to .epub"),
+    **dict.fromkeys((".idml", ".indd", ".icml"), _EXPORT.format(".docx or .xlf")),
+    **dict.fromkeys((".docx", ".dotx", ".odt", ".ott", ".fodt"), _SAVE.format("HTML or text")),
+    **dict.fromkeys((".pptx", ".potx", ".ppsx", ".odp", ".otp", ".fodp"), _SAVE.format("text")),
+    **dict.fromkeys((".xlsx", ".xltx", ".ods", ".ots", ".fods"), _SAVE.format("tab-separated text, .tsv")),
+    ".epub": "convert it to HTML",
+    **dict.fromkeys(
+        # fmt: off
+        (
+            ".po",
+            ".pot",
+            ".xlf",
+            ".xliff",
+            ".sdlxliff",
+            ".mqxliff",
+            ".mxliff",
+            ".tmx",
+            ".tbx",
+            ".ts",
+            ".xml",
+            ".dita",
+            ".ditamap",
+            ".docbook",
+            ".dbk",
+            ".plist",
+            ".strings",
+            ".stringsdict",
+            ".xcstrings",
+            ".arb",
+            ".json",
+            ".properties",
+            ".ftl",
+            ".resx",
+            ".resw",
+            ".yaml",
+            ".yml",
+            ".ass",
+            ".ssa",
+            ".sub",
+            ".ttml",
+            ".dfxp",
+            ".sbv",
+        ),
+        # fmt: on
+        "convert it to another format, or translate all of it as plain text with --format text",
+    ),
+}
 
-def has_format(path: Path) -> bool:
-    """Return whether the name of a file is that of a document with a module."""
-    return path.suffix.lower() in MODULES
+
+def suffix_of(name: str) -> str:
+    """Return the suffix of the name of a file, in lower case."""
+    return Path(name).suffix.lower()
+
+
+def has_format(name: str) -> bool:
+    """Return whether the name of a file is that of a document with a module; UserError for other structured files."""
+    suffix = suffix_of(name)
+    if suffix not in MODULES and suffix in _OTHERS:
+        raise UserError(f"{name}: files of the format {suffix} are not translated; {_OTHERS[suffix]}")
+    return suffix in MODULES
 
 
 def read(data: bytes, reading: Reading) -> Document:
     """Divide a file by the format of its name; see `Format.read`."""
-    suffix = Path(reading.name).suffix.lower()
-    if suffix not in MODULES:
-        raise UserError(f"{reading.name}: {suffix or 'a file without a suffix'} is no format of documents")
-    module: Format = importlib.import_module(f"translate.documents.{MODULES[suffix]}")
+    if not has_format(reading.name):
+        raise UserError(f"{reading.name}: is no document; name one of {', '.join(sorted(MODULES))}")
+    module: Format = importlib.import_module(f"translate.documents.{MODULES[suffix_of(reading.name)]}")
     return module.read(data, reading)
 
 
+class SignedError(UserError):
+    """A document has a signature, which a translation makes invalid."""
+
+
 def refuse_signed(reading: Reading) -> None:
-    """Raise UserError for a document with a signature, unless it may be changed; formats call this."""
+    """Raise SignedError for a document with a signature, unless it may be changed; formats call this."""
     if not reading.force:
-        raise UserError(
+        raise SignedError(
             f"{reading.name}: is signed, and a translation loses the signature; add --force to translate it"
         )

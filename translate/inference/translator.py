@@ -6,7 +6,10 @@ takes each line as one sentence and leaves it to the model alone: output line n 
 the same white space around it, and contains no "\\n".
 """
 
+import copy
+import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from translate.errors import OptionError, Say, UserError
-from translate.files import read_lines
+from translate.files import decode_line, read_bytes, read_lines
 from translate.inference import pipeline
 from translate.inference.engine import Engine
 from translate.inference.opening import open_engine, open_scorer
@@ -25,12 +28,13 @@ from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats
-from translate.text.formats import WINDOW, Paragraph, one_line, windows
+from translate.text.formats import WINDOW, Format, Paragraph, one_line, windows
 from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Opening, Search, Translation, join, require_beam
 
 if TYPE_CHECKING:
+    from translate.documents.document import Reading, Unit
     from translate.inference.torch_engine import TorchEngine
 
 FIRST_TEXTS = 16  # of an iterator that are translated together
@@ -53,6 +57,7 @@ class Translator:
 
     Attributes:
         document: what the texts are, with a format.
+        markup: matches the placeholders of texts.
         glossary: the terms of the document; None has none.
         sentences: the search for sentences.
         limit: tokens of the longest sentence that is translated as a whole.
@@ -72,6 +77,7 @@ class Translator:
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document, self._check = search or Search(), document or Document(), check
         self.document = document if document.format else replace(document, format="text")
+        self.markup = formats.markup(self.document.layout)
         self.glossary = open_glossary(document.terms)
         if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
@@ -181,7 +187,7 @@ class Translator:
             n_symbols=self.engine.tokenizer.n_placeholders,
             segments=document.format != "lines",
             checks=document.checks,
-            markup=formats.markup(document.layout),
+            markup=self.markup,
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
             aligner=self.sentences if self.engine.can_align else None,
@@ -259,6 +265,85 @@ class Translator:
                 yield self._line_by_line(paragraph)
             else:
                 yield translation if text == translation.text else replace(translation, text=text)
+
+    def for_format(self, layout: Format, markup: re.Pattern[str] | None = None) -> "Translator":
+        """Return this translator for another format; `markup` matches its placeholders, if they are its own."""
+        other = copy.copy(self)
+        other.document = replace(self.document, format=layout, column=self.document.column if layout == "tsv" else 1)
+        other.markup = markup or formats.markup(layout)
+        return other
+
+    def translate_file(
+        self,
+        file: Path | str | bytes,
+        name: str | None = None,
+        *,
+        final: bool = False,
+        replace_all: bool = False,
+        force: bool = False,
+    ) -> bytes:
+        """Return a translated file: a document, or text in a format that the name says, in UTF-8.
+
+        Args:
+            file: its path, or its content with a `name`.
+            final: whether machine translations are not marked as such, in formats that can.
+            replace_all: whether translations that the file has already are replaced.
+            force: whether a signed document is translated, which makes its signature invalid.
+
+        UserError, one sentence, for a file that cannot be read, or is damaged or of an unknown format.
+        """
+        from translate.documents import document
+
+        name = name or (None if isinstance(file, bytes) else str(file))
+        if name is None:
+            raise TypeError('the content of a file needs a name, such as name="letter.docx"')
+        data = file if isinstance(file, bytes) else read_bytes(Path(file))
+        if document.has_format(name):
+            spec = self.engine.spec
+            reading = document.Reading(
+                name=name, source=spec.source, target=spec.target, final=final, replace=replace_all, force=force
+            )
+            return self.translate_document(data, reading)
+        lines = "\n".join(decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), start=1))
+        mark = "\ufeff" if data.startswith(BOM_UTF8) else ""
+        return self.for_format(formats.guess(Path(name)))(mark + lines).encode()
+
+    def translate_document(self, data: bytes, reading: "Reading", check: Callable[[], None] = lambda: None) -> bytes:
+        """Return a translated document.
+
+        Args:
+            check: as for `documents`.
+        """
+        from translate.documents import document
+        from translate.inference.documents import unit_windows, written
+
+        read = document.read(data, reading)
+        texts: list[str | None] = [None] * len(read.units)
+        for window in unit_windows(read, reading):
+            found = self.units([read.units[n] for n in window], check)
+            for n, translation in zip(window, found, strict=True):
+                texts[n] = written(translation)
+        return read.write(texts)
+
+    def units(self, wanted: Sequence["Unit"], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
+        """Yield the translation of each text of a document; see `translate.inference.documents`.
+
+        Args:
+            check: as for `documents`.
+        """
+        from translate.inference.documents import keeps_tags, lines
+
+        divided = [lines(unit) for unit in wanted]
+        pieces = [Piece(text, translate=True) for texts in divided for text in texts]
+        found = self.for_format("text", formats.tagged()).pieces(pieces, check)
+        for unit, texts in zip(wanted, divided, strict=True):
+            parts = [next(found) for _ in texts]
+            whole = parts[0]
+            if len(parts) > 1:
+                whole = replace(self.sentences.scored(join(parts)), text="\n".join(part.text for part in parts))
+            if not keeps_tags(unit.text, whole.text):
+                whole = replace(whole, text=unit.text).flagged("tags")
+            yield whole
 
     def _line_by_line(self, paragraph: Paragraph) -> Translation:
         parts = paragraph.lines()

@@ -19,6 +19,7 @@ about as long as translating a sentence, so they do without it. The flags of a t
     missing        a number, time of day, word or sign of the source is not in the translation
     term           a target term of the glossary is not in the translation
     echo           most words of the translation are those of the source
+    tags           a tag of a document's text was lost, doubled or crossed another one, so the source stays
     confidence     the mean log-probability of a token is low, or after reranking `rerank_score`
 
 The flags in `SUSPICIOUS` say that the translation may be wrong.
@@ -49,7 +50,9 @@ from translate.text.placeholders import Glossary
 MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
 SAMPLING = "Sampling"
 
-SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
+SUSPICIOUS = frozenset(
+    {"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "tags", "confidence"}
+)
 
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
