@@ -1,6 +1,6 @@
 """Translators without a search, for tests of the code around them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from transformer.search.hypothesis import Hypothesis, Request
@@ -49,10 +49,26 @@ class Echo(Translator):
         super().__init__(folder, document=document)
         self.sentences = EchoSearch(self.engine, self.sentences.config)
         self.stop_after: int | None = None
-        self.n_windows = 0
+        self.windows: list[list[str]] = []  # a list, which copies for other formats share
 
     def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
-        self.n_windows += 1
-        if self.n_windows == self.stop_after:
+        return super().passages(self.heard(texts))
+
+    def heard(self, texts: Iterable[str]) -> list[str]:
+        """Return the texts of a window; KeyboardInterrupt if it is the last one."""
+        self.windows.append(list(texts))
+        if len(self.windows) == self.stop_after:
             raise KeyboardInterrupt
-        return super().passages(texts)
+        return self.windows[-1]
+
+
+class Stubbed(Echo):
+    """Leaves each text to a function, with its tags and without any stage."""
+
+    def __init__(self, folder: ModelFolder, stub: Callable[[str], str]) -> None:
+        super().__init__(folder)
+        self.stub = stub
+
+    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
+        """Return what the function makes of each text; stops after some windows if told to."""
+        return iter([Translation(self.stub(text)) for text in self.heard(texts)])

@@ -30,7 +30,8 @@ class Unit:
     Attributes:
         text: with tags for formatting and objects; line breaks that belong to it are "\\n".
         place: where it is in the document, for messages, such as "line 12" or "word/footnotes.xml".
-        done: a translation that the file has already, which stays unless all are replaced; None if it has none.
+        done: a translation that the file has already, with tags like `text`, which stays unless all are replaced; None
+            if it has none.
         wrapped: whether its lines are one text, as in a subtitle, whose translation has as many; otherwise a line is a
             text of its own unless a sentence clearly goes on in the next one.
     """

@@ -57,7 +57,7 @@ class Translator:
 
     Attributes:
         document: what the texts are, with a format.
-        markup: matches the placeholders of texts.
+        markup: matches the placeholders of texts; None is the pattern of the format.
         glossary: the terms of the document; None has none.
         sentences: the search for sentences.
         limit: tokens of the longest sentence that is translated as a whole.
@@ -77,7 +77,7 @@ class Translator:
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document, self._check = search or Search(), document or Document(), check
         self.document = document if document.format else replace(document, format="text")
-        self.markup = formats.markup(self.document.layout)
+        self.markup: re.Pattern[str] | None = None
         self.glossary = open_glossary(document.terms)
         if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
@@ -187,7 +187,7 @@ class Translator:
             n_symbols=self.engine.tokenizer.n_placeholders,
             segments=document.format != "lines",
             checks=document.checks,
-            markup=self.markup,
+            markup=self.markup or formats.markup(document.layout),
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
             aligner=self.sentences if self.engine.can_align else None,
@@ -267,10 +267,10 @@ class Translator:
                 yield translation if text == translation.text else replace(translation, text=text)
 
     def for_format(self, layout: Format, markup: re.Pattern[str] | None = None) -> "Translator":
-        """Return this translator for another format; `markup` matches its placeholders, if they are its own."""
+        """Return this translator for another format; `markup` as in the attributes."""
         other = copy.copy(self)
         other.document = replace(self.document, format=layout, column=self.document.column if layout == "tsv" else 1)
-        other.markup = markup or formats.markup(layout)
+        other.markup = markup
         return other
 
     def translate_file(

@@ -724,7 +724,10 @@ CHANGED: dict[str, Any] = {
     "opening.engine": "torch",
     "opening.precision": "bf16",
 }
-NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "force", "opening.threads", "resume"}
+NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "force", "opening.threads", "resume"} | {
+    f"writing.{name}"
+    for name in ("bilingual", "apply", "final", "replace_all")  # of documents, which are tested alone
+}
 
 
 def recorded(options: Text) -> dict[str, object]:
@@ -753,7 +756,7 @@ def changed(options: Text, name: str, value: object) -> Text:
 def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolder) -> None:
     names = {name.removeprefix("--no-").removeprefix("--") for name in names_of(Text) if name.startswith("--")}
     fields = {name.rpartition(".")[2] for name in CHANGED.keys() | NO_EFFECT} - {"sentences"}
-    typed = {"beam_size": "beam", "as_json": "json", "from_language": "from", "to_language": "to"}
+    typed = {"beam_size": "beam", "as_json": "json", "from_language": "from", "to_language": "to", "replace_all": "all"}
     assert names == {typed.get(name, name) for name in fields}
     other, back = (random_model(parts.tokenizer, seed=8), dataclasses.replace(parts.spec, source="en", target="de"))
     model_folder.save(other, parts.tokenizer, parts.spec, Path("other"))

@@ -1,0 +1,290 @@
+"""`translate text` on documents: they come back whole, can be continued and edited, and others are refused."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.translate.documents import notes
+from tests.translate.documents.stubs import identity, reversed_words, upper
+from tests.translate.speakers import Echo, Stubbed
+from translate.commands.main import main
+from translate.commands.text import Text
+from translate.documents.document import MODULES
+from translate.models.folder import ModelFolder
+
+NOTES = """# A comment
+Der *kleine* Hund {name} schläft.
+
+Die Katze *singt*.=>The cat *sings*.
+Das Kind läuft. Ein Vogel singt.
+"""
+UPPER = """# A comment
+?DER *KLEINE* HUND {name} SCHLÄFT.
+
+Die Katze *singt*.=>The cat *sings*.
+?DAS KIND LÄUFT. EIN VOGEL SINGT.
+"""
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> None:
+    """A folder with a document in the format of the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    monkeypatch.setitem(MODULES, ".notes", "notes")
+    monkeypatch.setitem(sys.modules, "translate.documents.notes", notes)
+    Path("x.notes").write_text(NOTES, encoding="utf-8")
+
+
+Opened = Callable[[Echo], Echo]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """Use a stub as the translator of the program."""
+
+    def use(stub: Echo) -> Echo:
+        monkeypatch.setattr("translate.commands.text.open_translator", lambda options: stub)
+        return stub
+
+    return use
+
+
+@pytest.fixture
+def echo(opened: Opened, parts: ModelFolder) -> Echo:
+    return opened(Echo(parts))
+
+
+def run(*arguments: str) -> int:
+    return main(["--input", "x.notes", *arguments])
+
+
+def written(name: str = "y.notes") -> str:
+    return Path(name).read_text(encoding="utf-8")
+
+
+def test_texts_are_translated_and_all_else_is_copied(echo: Echo) -> None:
+    assert run("--output", "y.notes") == 0
+    assert written() == UPPER
+    assert sorted(path.name for path in Path().iterdir()) == ["x.notes", "y.notes"]
+
+
+def test_a_document_goes_to_stdout_without_an_output(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    assert capsys.readouterr().out == UPPER
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@given(lines=st.lists(st.text(st.sampled_from("aÖ *{}#=>\"'<&\t\u00a0\u2028.g1/"), max_size=20), max_size=9))
+def test_identity_gives_the_same_bytes(lines: list[str], opened: Opened, parts: ModelFolder) -> None:
+    opened(Stubbed(parts, identity))
+    data = "\n".join(lines).encode()
+    Path("x.notes").write_bytes(data)
+    for options in ([], ["--resume"], ["--all", "--final"]):
+        assert run("--output", "y.notes", "--force", *options) == 0
+        assert Path("y.notes").read_bytes() == data
+
+
+def test_formatting_follows_its_words(opened: Opened, parts: ModelFolder) -> None:
+    opened(Stubbed(parts, reversed_words))
+    assert run("--output", "y.notes", "--final") == 0
+    assert "schläft. {name} Hund *kleine* Der\n" in written()
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [
+        lambda text: re.sub("<[^>]*>", "", text),
+        lambda text: text + text,
+        lambda text: text.replace("</g1>", "") + "</g1>" if "<g3>" in text else text.replace("<g1>", "</g1>"),
+        lambda text: text.replace("<g2/>", "<g3/>"),
+    ],
+    ids=["lost", "doubled", "crossed", "another"],
+)
+def test_a_text_whose_tags_are_wrong_stays_and_is_reported(
+    stub: Callable[[str], str], opened: Opened, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened(Stubbed(parts, lambda text: stub(text) if "<" in text else upper(text)))
+    assert run("--output", "y.notes", "--final") == 0
+    assert written().startswith("# A comment\nDer *kleine* Hund {name} schläft.\n\n")
+    assert "DAS KIND" in written()
+    error = capsys.readouterr().err
+    assert "warning: paragraph 1 (line 2): formatting would be lost, so the text was left unchanged" in error
+    assert "2 paragraphs in" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("letter.doc", "save it as .docx or .odt"),
+        ("SLIDES.PPT", "save it as .pptx or .odp"),
+        ("letter.docm", "save it as .docx, without macros"),
+        ("paper.pdf", "its text, such as pdftotext gives"),
+        ("letter.pages", "export it as a file of Word"),
+        ("settings.yaml", "as plain text with --format text"),
+    ],
+)
+def test_other_structured_files_are_refused(
+    name: str, remedy: str, echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text("Guten Morgen\n", encoding="utf-8")
+    assert main(["--input", name, "--output", "y"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"translate: {name}: files of the format ")
+    assert remedy in error
+    assert len(error.splitlines()) == 1
+    assert not Path("y").exists()
+
+
+def test_the_format_of_a_document_can_be_overruled(echo: Echo) -> None:
+    Path("x.yaml").write_text("Guten Morgen\n", encoding="utf-8")
+    assert main(["--input", "x.yaml", "--output", "y", "--format", "text"]) == 0
+    assert written("y") == "GUTEN MORGEN\n"
+
+
+def test_json_describes_each_text(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json") == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["source"] == "Der <g1>kleine</g1> Hund <g2/> schläft."
+    assert first["text"] == "DER <g1>KLEINE</g1> HUND <g2/> SCHLÄFT."
+    assert (first["place"], second["place"], first["suspicious"]) == ("line 2", "line 5", True)
+    assert run("--json", "--output", "y.jsonl", "--resume") == 0
+    assert [json.loads(line)["text"] for line in written("y.jsonl").splitlines()] == [first["text"], second["text"]]
+
+
+def many(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write a document of eleven texts, translated in windows of three, and return its translation."""
+    monkeypatch.setattr("translate.text.formats.WINDOW", 3)
+    lines = [f"Satz *{n}* von {{vielen}}" for n in range(11)]
+    Path("x.notes").write_text("\n".join(lines), encoding="utf-8")
+    return "\n".join(f"?{line.upper().replace('VIELEN', 'vielen')}" for line in lines)
+
+
+def test_a_translation_is_continued_after_an_interruption(
+    opened: Opened, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = many(monkeypatch)
+    stub = Stubbed(parts, upper)
+    stub.stop_after = 3
+    opened(stub)
+    assert run("--output", "y.notes", "--resume") == 130
+    assert not Path("y.notes").exists()
+    again = Stubbed(parts, upper)
+    opened(again)
+    assert run("--output", "y.notes", "--resume") == 0
+    assert written() == expected
+    assert list(map(len, again.windows)) == [3, 2]
+    assert "5 paragraphs in" in capsys.readouterr().err
+    assert sorted(path.name for path in Path().iterdir()) == [".y.notes.resume", "x.notes", "y.notes"]
+
+    assert run("--output", "y.notes", "--resume") == 0
+    assert "y.notes: is complete already" in capsys.readouterr().err
+    assert len(again.windows) == 2
+    Path("y.notes").write_text("Other text", encoding="utf-8")
+    assert run("--output", "y.notes", "--resume") == 2
+    assert written() == "Other text"
+
+
+def test_another_document_is_not_continued(
+    opened: Opened, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many(monkeypatch)
+    stub = Stubbed(parts, upper)
+    opened(stub)
+    for options, key in (["--all"], "all"), ([], "source_sha256"):
+        stub.stop_after = len(stub.windows) + 2
+        assert run("--output", "y.notes", "--resume", "--force") == 130
+        if not options:
+            Path("x.notes").write_text("Ein anderer Text", encoding="utf-8")
+        assert run("--output", "y.notes", "--resume", *options) == 2
+        assert f"was begun with another {key}" in capsys.readouterr().err
+        assert not Path("y.notes").exists()
+
+
+@pytest.mark.parametrize("side", ["side.xlf", "side.tsv"])
+def test_an_edited_translation_is_put_back(side: str, echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--output", "y.notes", "--bilingual", side) == 0
+    assert written() == UPPER
+    text = Path(side).read_bytes().decode("utf-8-sig")
+    assert "KIND" in text
+    Path(side).write_text(text.replace("KIND", "CHILD").replace("cat", "tiger"), encoding="utf-8")
+    assert run("--output", "z.notes", "--apply", side) == 0
+    edited = UPPER.replace("KIND", "CHILD").replace("cat", "tiger").replace("?", "")
+    assert written("z.notes") == edited
+    assert written() == UPPER
+
+    Path(side).write_text(text.replace("Hund", "Mops"), encoding="utf-8")
+    assert run("--output", "w.notes", "--apply", side) == 2
+    assert f"{side}: text 1 is not that of x.notes" in capsys.readouterr().err
+    assert not Path("w.notes").exists()
+
+
+def test_an_edited_text_without_its_tags_is_not_put_back(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--output", "y.notes", "--bilingual", "side.tsv") == 0
+    text = Path("side.tsv").read_bytes().decode("utf-8-sig")
+    Path("side.tsv").write_text(text.replace("<g1>KLEINE</g1>", "KLEINE"), encoding="utf-8")
+    assert run("--output", "z.notes", "--apply", "side.tsv") == 0
+    assert "\nDer *kleine* Hund {name} schläft.\n" in written("z.notes")
+    assert "warning: paragraph 1 (line 2): formatting would be lost" in capsys.readouterr().err
+
+
+def test_translations_are_marked_and_kept_unless_told_otherwise(echo: Echo) -> None:
+    assert run("--output", "y.notes", "--final", "--all") == 0
+    expected = UPPER.replace("?", "").replace("The cat *sings*", "DIE KATZE *SINGT*")
+    assert written() == expected
+
+
+def test_a_signed_document_needs_force(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.notes").write_text("#signed\nDer Hund", encoding="utf-8")
+    assert run("--output", "y.notes") == 2
+    assert "x.notes: is signed, and a translation loses the signature; add --force" in capsys.readouterr().err
+    assert not Path("y.notes").exists()
+    assert run("--output", "y.notes", "--force") == 0
+    assert written() == "#signed\n?DER HUND"
+
+
+def test_a_damaged_document_writes_nothing(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.notes").write_text("#damaged\nDer Hund", encoding="utf-8")
+    for options in (["--output", "y.notes"], ["--output", "y.notes", "--resume"], ["--json"]):
+        assert run(*options) == 2
+        assert capsys.readouterr().err == "translate: x.notes: is damaged; save it again\n"
+    assert [path.name for path in Path().iterdir()] == ["x.notes"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--column", "2"], "--column belongs to the format tsv"),
+        (["--json", "--bilingual", "side.xlf"], "--json writes no document"),
+        (["--output", "y.notes", "--bilingual", "side.txt"], "side by side as .xlf or .tsv"),
+        (["--output", "y.notes", "--apply", "side.xlf", "--resume"], "--apply translates nothing"),
+        (["--output", "y.notes", "--apply", "side.xlf"], "side.xlf: no such file"),
+        (["--output", "x.notes"], "is the input too"),
+        (["--output", "y.tsv", "--bilingual", "y.tsv"], "y.tsv: is the document"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: list[str], message: str, echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*options) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["x.notes"]
+
+
+def test_options_of_documents_are_refused_for_text(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["Guten Morgen", "--all"]) == 2
+    assert "belong to documents" in capsys.readouterr().err
+
+
+def test_the_language_is_guessed_from_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from translate.commands import lines
+
+    options = Text(input=Path("x.notes"), from_language="auto")
+    assert lines.document_texts(options)[0] == "Der <g1>kleine</g1> Hund <g2/> schläft."
+    assert lines.document_texts(Text(input=Path("x.notes.txt"))) == []
