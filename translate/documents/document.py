@@ -15,7 +15,7 @@ The translation has each tag exactly once, pairs nested; see `translate.inferenc
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -42,6 +42,10 @@ class Unit:
     wrapped: bool = False
 
 
+def _unsaid(message: str) -> None:
+    """Report nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How documents are read and written.
@@ -51,6 +55,8 @@ class Reading:
         source, target: languages of the model, such as "de"; "" while that of the text is guessed.
         final: whether machine translations are not marked as such (PO fuzzy, XLIFF state, TS unfinished).
         replace: whether translations that the file has already are replaced.
+        report: called with a sentence for each unit whose translation the format cannot hold, such as one that lost a
+            variable; the unit stays as it was.
         force: whether a signed document is changed, which makes its signature invalid.
     """
 
@@ -59,6 +65,7 @@ class Reading:
     target: str
     final: bool = False
     replace: bool = False
+    report: Callable[[str], None] = _unsaid
     force: bool = False
 
 

@@ -14,7 +14,8 @@ the pairs, `put_back` writes them into the translation:
   beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
-- A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source.
+- A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
+  pair without white space before it, such as the reference to a note, after the word before it.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source.
 
 Elements of blocks, images, line breaks, code and variables are no formatting: they are placeholders, which stay in the
@@ -73,6 +74,7 @@ class Element:
         start, stop: the text between the marks, in the sentence without marks; equal if there is none.
         opening, closing: the marks; a single mark has one of them.
         first, last: numbers of both marks, by which elements are nested.
+        follows: whether a single mark or a pair around nothing stands after a word, and not before one.
     """
 
     start: int
@@ -81,6 +83,7 @@ class Element:
     closing: str
     first: float
     last: float
+    follows: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,8 @@ def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
         elif mark.partner > n:
             other = marks[mark.partner]
             start, stop = _stripped(plain, mark.place, other.place)
-            elements.append(Element(start, stop, mark.text, other.text, n, mark.partner))
+            follows = start == stop and _follows(plain, start)
+            elements.append(Element(start, stop, mark.text, other.text, n, mark.partner, follows))
     return Formatted(plain, tuple(_nested(sorted(elements, key=lambda element: element.first))))
 
 
@@ -161,7 +165,8 @@ def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
     if start == stop:
         start = stop = mark.place
     first, last = (n, n) if crosses or start == stop else (n, 2 * len(marks) - n) if mark.opens else (-n - 1, n)
-    return Element(start, stop, mark.text if mark.opens else "", mark.text if mark.closes else "", first, last)
+    sides = (mark.text, "") if mark.opens else ("", mark.text)
+    return Element(start, stop, *sides, first, last, mark.closes)
 
 
 def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Piece]]) -> list[Piece]:
@@ -171,17 +176,38 @@ def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Pi
         divide: returns the pieces of a text.
     """
     marks = _formatting(text, pattern)
-    found = divide(_without(text, marks)) or [Piece("", translate=False)] * bool(marks)
+    plain = _without(text, marks)
+    found = divide(plain) or [Piece("", translate=False)] * bool(marks)
     ends = list(itertools.accumulate(len(piece.text) for piece in found))
+
+    def beside(place: int, opens: bool) -> Span:
+        """Return the number of the piece that a mark is in, and its place."""
+        i = min((bisect.bisect_right if opens else bisect.bisect_left)(ends, place), len(found) - 1)
+        other = i + 1 if opens else i - 1
+        if 0 <= other < len(found) and found[other].translate and not found[i].text.strip():
+            return other, ends[i] if opens else ends[other]
+        return i, place
+
     held: list[list[tuple[int, str]]] = [[] for _ in found]
     for n, mark in enumerate(marks):
-        opens = mark.opens if mark.partner is None else mark.partner > n
-        i = min((bisect.bisect_right if opens else bisect.bisect_left)(ends, mark.place), len(found) - 1)
-        beside = i + 1 if opens else i - 1
-        if 0 <= beside < len(found) and found[beside].translate and not found[i].text.strip():
-            i, mark.place = beside, ends[i] if opens else ends[beside]
-        held[i].append((mark.place - ends[i] + len(found[i].text), mark.text))
-    return [replace(piece, text=_with(piece.text, own)) for piece, own in zip(found, held, strict=True)]
+        opens, place = mark.opens if mark.partner is None else mark.partner > n, mark.place
+        if mark.partner is not None:
+            start, stop = sorted((place, marks[mark.partner].place))
+            if not plain[start:stop].strip() and beside(start, True)[0] != beside(stop, False)[0]:
+                # Around nothing at the end of a sentence: both marks belong to that one, or to the next.
+                opens = not _follows(plain, start)
+                place = stop if opens else start
+        i, place = beside(place, opens)
+        held[i].append((place - ends[i] + len(found[i].text), mark.text))
+    return [
+        replace(piece, text=_with(piece.text, sorted(own, key=lambda one: one[0])))
+        for piece, own in zip(found, held, strict=True)
+    ]
+
+
+def _follows(plain: str, place: int) -> bool:
+    """Return whether a pair around nothing belongs to the word before it."""
+    return plain[:place][-1:].strip() != "" and not plain[place : place + 1].isalnum()
 
 
 def _with(text: str, marks: Sequence[tuple[int, str]]) -> str:
@@ -286,10 +312,16 @@ class Pair:
 
     @property
     def needs_alignment(self) -> bool:
-        """Whether an element has some words of the sentence, and not all of them."""
+        """Whether an element has some words of the sentence, and not all of them, or stands between two."""
         words = [match.span() for match in _UNIT.finditer(self.source) if _is_word(match[0])]
-        shares = ({start < b and a < stop for a, b in words} for start, stop in map(_span, self.elements))
-        return any(len(share) > 1 for share in shares)
+
+        def is_part(element: Element) -> bool:
+            start, stop = element.start, element.stop
+            if start == stop:
+                return len(words) > 1 and bool(self.source[:start].strip() and self.source[start:].strip())
+            return len({start < b and a < stop for a, b in words}) > 1
+
+        return any(map(is_part, self.elements))
 
 
 def _span(element: Element) -> Span:
@@ -330,7 +362,11 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
     def moved(element: Element, start: int, stop: int) -> Element:
         n, m = min(n_before[start], len(solid)), min(n_before[stop], len(solid))
         first = solid[n] if n < len(solid) else len(source)
-        last = first if element.start == element.stop else max(first, solid[m - 1] + 1 if m else 0)
+        end = solid[m - 1] + 1 if m else 0
+        if element.start == element.stop:
+            first = last = end if element.follows else first
+        else:
+            last = max(first, end)
         return replace(element, start=first, stop=last)
 
     elements = tuple(moved(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
@@ -431,6 +467,12 @@ class _Node:
     def is_pair(self) -> bool:
         return bool(self.element.opening and self.element.closing)
 
+    def stand(self, place: int) -> None:
+        """Stand around nothing, with all elements within this one."""
+        self.lo = self.hi = place
+        for child in self.children:
+            child.stand(place)
+
 
 class _Placement:
     """The places of elements in a translation, whose units are words, symbols and punctuation marks."""
@@ -479,11 +521,12 @@ class _Placement:
             if child.lo < child.hi:
                 yield self.units[child.lo][0], depth, element.first, element.opening
                 yield self.units[child.hi - 1][1], -depth, element.first, element.closing
-            elif element.opening:
+            elif element.follows:
+                place = self.units[child.lo - 1][1] if child.lo else 0
+                yield place, -depth, element.first, element.opening + element.closing
+            else:
                 place = self.units[child.lo][0] if child.lo < len(self.units) else len(self.pair.target)
                 yield place, depth, element.first, element.opening + element.closing
-            else:
-                yield self.units[child.lo - 1][1] if child.lo else 0, -depth, element.first, element.closing
             yield from self._marks(child, depth + 1)
 
     def _place(self, parent: _Node) -> None:
@@ -509,8 +552,14 @@ class _Placement:
                 child.lo, child.hi = parent.lo, parent.hi
                 free, placed = set(), [child]
         parent.children = placed + points
-        for point in points:
-            point.lo = point.hi = self._beside(point.element, shares[id(point)], parent, placed)
+        for n, point in enumerate(points):
+            place = self._beside(point.element, shares[id(point)], parent, placed)
+            others = [other for other in (*placed, *points[:n]) if not other.is_pair]
+            if not point.element.closing:  # after all that closes here and was opened in an earlier sentence
+                place = max([place, *(other.hi for other in others if not other.element.opening)])
+            elif not point.element.opening:
+                place = min([place, *(other.lo for other in others if not other.element.closing)])
+            point.stand(place)
         for child in placed:
             self._place(child)
 
@@ -595,23 +644,23 @@ class _Placement:
 
     def _anchor(self, element: Element, parent: Element) -> Span:
         """Return the word that a single mark stands beside; nothing if there is none in the parent."""
-        if element.opening:
-            return next(((a, b) for a, b in self.source_words if element.start <= a < parent.stop), (0, 0))
-        return next(((a, b) for a, b in reversed(self.source_words) if parent.start < b <= element.start), (0, 0))
+        if element.follows:
+            return next(((a, b) for a, b in reversed(self.source_words) if parent.start < b <= element.start), (0, 0))
+        return next(((a, b) for a, b in self.source_words if element.start <= a < parent.stop), (0, 0))
 
     def _beside(self, element: Element, shares: Sequence[float], parent: _Node, placed: Sequence[_Node]) -> int:
         """Return the number of units of the translation that are before a single mark."""
         source, start = self.pair.source, element.start
-        outside = source[parent.element.start : start] if element.opening else source[start : parent.element.stop]
+        outside = source[start : parent.element.stop] if element.follows else source[parent.element.start : start]
         units = sorted(self.words.intersection(range(parent.lo, parent.hi)))
         if not outside.strip() or not units:
-            return parent.lo if element.opening else parent.hi
+            return parent.hi if element.follows else parent.lo
         if self._anchor(element, parent.element) == (0, 0):
-            return parent.hi if element.opening else parent.lo
-        place = max(units, key=lambda u: shares[u]) + (not element.opening)
+            return parent.lo if element.follows else parent.hi
+        place = max(units, key=lambda u: shares[u]) + element.follows
         for other in placed:
             if other.lo < place < other.hi:
-                return other.lo if element.opening else other.hi
+                return other.hi if element.follows else other.lo
         return place
 
 

@@ -1,5 +1,6 @@
 """Formatting returns around the right words, and changes none of them."""
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -10,10 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.inference import pipeline
+from translate.inference.documents import keeps_tags
 from translate.inference.formatting import Alignment
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
+from translate.text.formats import tagged
 from translate.text.markup import markdown
 from translate.text.placeholders import PLACEHOLDER, symbol
 from translate.text.translation import Document, Format, Translation
@@ -204,6 +207,50 @@ def test_elements_follow_their_words(text: str, expected: str) -> None:
 )
 def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None:
     assert translated(text, MIRRORED, markup=MARKDOWN) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der Hund<g1></g1> schläft", "schläft Hund<g1></g1> Der"),
+        ("Der Hund<g1></g1><gx2></gx2> da", "da Hund<g1></g1><gx2></gx2> Der"),
+        ("Der <g1></g1>Hund schläft", "schläft <g1></g1>Hund Der"),
+        ("Der <g1>Hund<g2></g2></g1> da", "da <g1>Hund<g2></g2></g1> Der"),
+        ("Der Hund <g3/> schläft<g2></g2>", "schläft <g3/> Hund Der<g2></g2>"),
+    ],
+)
+def test_what_has_no_width_in_a_document_follows_the_word_beside_it(text: str, expected: str) -> None:
+    """The reference to a note, a bookmark: no word of the sentence changes for them."""
+    assert translated(text, MIRRORED, markup=tagged()) == expected
+
+
+@given(text=st.deferred(lambda: DOCUMENTS), seed=st.integers(0, 7))
+def test_tags_of_documents_change_no_word_and_stay_nested(text: str, seed: int) -> None:
+    found = translated(text, at_random(seed), markup=tagged())
+    expected = translated(re.sub(r"</?g\d+>", "", text), None, markup=tagged())
+    assert re.sub(r"</?g\d+>", "", found).split() == expected.split()
+    assert keeps_tags(text, found)
+
+
+def numbered(parts: Sequence[str]) -> str:
+    """Return parts, of which pairs of brackets are pairs of tags, and bars are objects."""
+    numbers, opened = itertools.count(1), list[int]()
+
+    def tag(sign: re.Match[str]) -> str:
+        if sign[0] == "]":
+            return f"</g{opened.pop()}>"
+        n = next(numbers)
+        opened.extend([n] if sign[0] == "[" else [])
+        return f"<g{n}>" if sign[0] == "[" else f"<g{n}/>"
+
+    return re.sub(r"[\[\]|]", tag, "".join(parts))
+
+
+_INNER = st.lists(st.sampled_from(["Haus", "läuft.", "und", " ", " ", " | ", "3,5"]), max_size=5).map("".join)
+DOCUMENTS = st.lists(
+    st.recursive(_INNER, lambda inner: st.lists(st.one_of(_INNER, inner.map(lambda text: f"[{text}]"))).map("".join)),
+    max_size=3,
+).map(numbered)
 
 
 def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
