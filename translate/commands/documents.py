@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -36,6 +36,8 @@ from translate.text.translation import Translation
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator
+
+_REPORTS = 3  # of a kind
 
 
 def check_options(options: Translating, writing: Writing) -> None:
@@ -80,7 +82,9 @@ def apply(options: Translating, writing: Writing) -> None:
     assert writing.apply is not None
     assert options.input is not None
     edited = bilingual.read(read_bytes(writing.apply), writing.apply)
+    reports: list[str] = []
     reading = _reading(options, Writing(final=True, replace_all=True), edited.source, edited.target)
+    reading = replace(reading, report=reports.append)
     file = document.read(read_bytes(options.input), reading)
     texts: list[str | None] = [None] * len(file.units)
     notes = Notes(("tags",), noun="paragraph")
@@ -99,6 +103,7 @@ def apply(options: Translating, writing: Writing) -> None:
             notes.add(Translation(row.target, flags=("tags",)), _label(row.n, unit))
     with writable(options.output, force=options.force) as stream:
         _write_content(stream, file.write(texts))
+    _tell(reports)
     notes.tell()
 
 
@@ -116,7 +121,8 @@ class _Job:
         assert options.input is not None
         self._options, self._writing, self._translator = options, writing, translator
         spec, data = translator.engine.spec, read_bytes(options.input)
-        self._reading = _reading(options, writing, spec.source, spec.target)
+        self._reports: list[str] = []
+        self._reading = replace(_reading(options, writing, spec.source, spec.target), report=self._reports.append)
         self._file = document.read(data, self._reading)
         self._known = {
             **settings,
@@ -185,7 +191,7 @@ class _Job:
         from tqdm import tqdm
 
         units, kept = self._file.units, iter(earlier)
-        windows = list(unit_windows(self._file, self._reading))
+        windows = list(unit_windows(units, self._reading))
         with tqdm(total=sum(map(len, windows)), unit=" paragraphs", disable=None, leave=False) as bar:
             for number, window in enumerate(windows, start=1):
                 if out is not None and not out.wants(number):
@@ -204,9 +210,11 @@ class _Job:
                 self.n_new += len(window)
 
     def _content(self) -> bytes:
-        """Return the translated document."""
+        """Return the translated document, and tell what the format could not hold."""
         texts = [written(self.found[n]) if n in self.found else None for n in range(len(self._file.units))]
-        return self._file.write(texts)
+        content = self._file.write(texts)
+        _tell(self._reports)
+        return content
 
     def _write_bilingual(self) -> None:
         """Write source and translation side by side, if that is wanted."""
@@ -220,6 +228,14 @@ class _Job:
             rows.append(Row(n + 1, unit.text, target, unit.place, () if one is None else one.flags))
         reading = self._reading
         write_bytes(path, bilingual.write(path, rows, reading.source, reading.target, Path(reading.name).name))
+
+
+def _tell(reports: Sequence[str]) -> None:
+    """Report the first texts that a format could not hold, and the number of the others."""
+    for report in reports[:_REPORTS]:
+        say(f"warning: {report}")
+    if len(reports) > _REPORTS:
+        say(f"warning: {len(reports) - _REPORTS:,} more texts were left unchanged in such a way")
 
 
 def _recorded(line: str) -> Translation:

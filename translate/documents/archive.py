@@ -16,7 +16,6 @@ from translate.documents.document import Reading, refuse_signed
 from translate.errors import UserError
 
 MAX_MEMBERS = 10_000
-MAX_UNPACKED = 2**29  # bytes of all members together
 MAX_RATIO = 200  # of the unpacked size to that of the file, above MAX_UNSUSPECTED; XML reaches about 50
 MAX_UNSUSPECTED = 2**24  # bytes
 
@@ -45,13 +44,13 @@ class Archive:
 
     Args:
         data: the file.
-        reading: its name, and whether a signed package may be changed.
+        reading: its name, its limit, and whether a signed package may be changed.
 
     UserError if it is damaged, encrypted, too large, or names places outside of itself.
     """
 
     def __init__(self, data: bytes, reading: Reading) -> None:
-        self._data, self._name = data, reading.name
+        self._data, self._name, self._limit = data, reading.name, reading.limit
         try:
             with ZipFile(BytesIO(data)) as file:
                 infos, self._contents, self._comment = file.infolist(), file.start_dir, file.comment
@@ -150,9 +149,9 @@ class Archive:
         if len(infos) > MAX_MEMBERS:
             raise self._wrong(f"has {len(infos):,} parts, and at most {MAX_MEMBERS:,} are read; divide the document")
         size = sum(info.file_size for info in infos)
-        if max(size, len(self._data)) > MAX_UNPACKED:
+        if max(size, len(self._data)) > self._limit:
             raise self._wrong(
-                f"has {max(size, len(self._data)):,} bytes when unpacked, and at most {MAX_UNPACKED:,} are read; "
+                f"has {max(size, len(self._data)):,} bytes when unpacked, and at most {self._limit:,} are read; "
                 "divide the document"
             )
         if size > max(MAX_UNSUSPECTED, MAX_RATIO * len(self._data)):

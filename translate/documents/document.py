@@ -58,6 +58,7 @@ class Reading:
         report: called with a sentence for each unit whose translation the format cannot hold, such as one that lost a
             variable; the unit stays as it was.
         force: whether a signed document is changed, which makes its signature invalid.
+        limit: bytes that the parts of a package may have together when unpacked.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Reading:
     replace: bool = False
     report: Callable[[str], None] = _unsaid
     force: bool = False
+    limit: int = 2**29
 
 
 class Document(Protocol):

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from translate.documents.document import Document, Reading, Unit
+from translate.documents.document import Reading, Unit
 from translate.text.formats import windows
 from translate.text.placeholders import DOCUMENT_TAG
 from translate.text.sentences import Piece
@@ -22,11 +22,11 @@ _BEGINS_TEXT = re.compile(r"\s*\Z|\s+\S|[-*+\u2013\u2014\u2022\u2023\u25aa\u25cf
 _FULL_LINE = 50  # characters; a line that is shorter was not ended for its length
 
 
-def unit_windows(read: Document, reading: Reading) -> Iterator[list[int]]:
+def unit_windows(units: Sequence[Unit], reading: Reading) -> Iterator[list[int]]:
     """Yield the numbers of the texts to translate, in windows that are translated together."""
-    wanted = [n for n, unit in enumerate(read.units) if unit.done is None or reading.replace]
+    wanted = [n for n, unit in enumerate(units) if unit.done is None or reading.replace]
     left = iter(wanted)
-    for window in windows(Piece(read.units[n].text, translate=True) for n in wanted):
+    for window in windows(Piece(units[n].text, translate=True) for n in wanted):
         yield list(itertools.islice(left, len(window)))
 
 

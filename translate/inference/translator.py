@@ -315,15 +315,26 @@ class Translator:
             check: as for `documents`.
         """
         from translate.documents import document
-        from translate.inference.documents import unit_windows, written
 
         read = document.read(data, reading)
-        texts: list[str | None] = [None] * len(read.units)
-        for window in unit_windows(read, reading):
-            found = self.units([read.units[n] for n in window], check)
+        return read.write(self.texts(read.units, reading, check))
+
+    def texts(
+        self, units: Sequence["Unit"], reading: "Reading", check: Callable[[], None] = lambda: None
+    ) -> list[str | None]:
+        """Return what is written for each text of a document; None where the document keeps its own.
+
+        Args:
+            check: as for `documents`.
+        """
+        from translate.inference.documents import unit_windows, written
+
+        texts: list[str | None] = [None] * len(units)
+        for window in unit_windows(units, reading):
+            found = self.units([units[n] for n in window], check)
             for n, translation in zip(window, found, strict=True):
                 texts[n] = written(translation)
-        return read.write(texts)
+        return texts
 
     def units(self, wanted: Sequence["Unit"], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
         """Yield the translation of each text of a document; see `translate.inference.documents`.

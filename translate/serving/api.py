@@ -24,22 +24,24 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import FileResponse, JSONResponse, Response
 
+from translate.documents.document import MODULES
 from translate.files import naming
 from translate.machine import n_cores
 from translate.models.registry import language_name
 from translate.serving import bodies, glossaries, schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
-from translate.serving.files import SUFFIXES, FileStore
+from translate.serving.files import FileStore, suffixes
 from translate.serving.glossaries import Glossaries
 from translate.serving.models import ModelPool
 from translate.serving.observing import Metrics, event
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
-from translate.serving.service import Requests, Service, Translated
+from translate.serving.service import Requests, Service, Translated, UploadedDocument
 from translate.serving.settings import Serve
 from translate.serving.threads import Threads
 from translate.text import formats
 
+_UNPACKED = 5  # times the size of the largest file, of the parts of a document
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
 T = TypeVar("T")
@@ -226,7 +228,7 @@ async def frontend_settings(request: Request) -> Response:
             "keyRequired": options.require_key,
             "suggestions": options.suggestions is not None,
             "filesTranslation": options.file_size > 0,
-            "supportedFilesFormat": list(SUFFIXES) if options.file_size else [],
+            "supportedFilesFormat": suffixes() if options.file_size else [],
             "alternatives": options.alternatives,
             "alignment": options.alignment,
             "requestLimit": options.requests,
@@ -267,16 +269,22 @@ async def translate_file(request: Request) -> Response:
         raise RefusedError(403, "Files translation are disabled on this server.")
     state, given, client = await _admitted(request, schemas.FileRequest)
     (name, content), source, target = given.file, given.source, given.target
-    text = _text(name, content, state.options.file_size)
+    _check_file(name, content, state.options.file_size)
     state.service.check(source, target)
+    if Path(name).suffix.lower() in MODULES:
+        texts, translated = await _document(state, given)
+    else:
+        texts = [_text(content)]
 
-    def translated(ticket: Ticket) -> str:
-        layout = formats.guess(Path(name))
-        done = state.service.translate(ticket, [text], source, target, layout, formality=given.formality)
-        return state.files.add(name, target, done.texts[0])
+        def translated(ticket: Ticket) -> bytes:
+            layout = formats.guess(Path(name))
+            done = state.service.translate(ticket, texts, source, target, layout, formality=given.formality)
+            return done.texts[0].encode()
 
-    stored = await _done(state, request, client, [text], translated)
-    state.metrics.characters.inc(len(text))
+    stored = await _done(
+        state, request, client, texts, lambda ticket: state.files.add(name, target, translated(ticket))
+    )
+    state.metrics.characters.inc(sum(map(len, texts)))
     return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
 
 
@@ -407,14 +415,34 @@ def _not_shared(problem: Exception) -> None:
     event("requests counted in memory", {"problem": str(problem)}, logging.WARNING)
 
 
-def _text(name: str, content: bytes, max_bytes: int) -> str:
-    """Return the text of an uploaded file; RefusedError if its format, size or encoding is wrong."""
-    if Path(name).suffix.lower() not in SUFFIXES:
+async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str], Callable[[Ticket], bytes]]:
+    """Return the texts of an uploaded document, and the function that translates it.
+
+    Only the texts are kept while they are translated, as a document takes many times the size of its file; it is read
+    again to be written. One document is read at a time.
+    """
+    (name, content), limit = given.file, _UNPACKED * state.options.file_size
+    name = Path(name.replace("\\", "/")).name
+    file = UploadedDocument(content, name, given.source, given.target, limit, given.formality)
+    known = "" if file.source == "auto" else file.source
+    async with state.reading:
+        units = await state.threads.run(lambda: state.service.units(file, known))
+    texts = [unit.text for unit in units if unit.done is None]
+    return texts, lambda ticket: state.service.translate_document(ticket, file, units)
+
+
+def _check_file(name: str, content: bytes, max_bytes: int) -> None:
+    """Raise RefusedError if the format or the size of an uploaded file is wrong."""
+    if Path(name).suffix.lower() not in suffixes():
         raise RefusedError(400, "Invalid request: file format not supported")
     if not content:
         raise RefusedError(400, "Invalid request: empty file")
     if len(content) > max_bytes:
         raise RefusedError(413, f"Invalid request: file ({len(content)}) exceeds size limit ({max_bytes})")
+
+
+def _text(content: bytes) -> str:
+    """Return the text of an uploaded file; RefusedError if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -6,13 +6,19 @@ import time
 import uuid
 from pathlib import Path
 
-# Of files that can be translated.
-SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")
+from translate.documents.document import MODULES
+
+_TEXT = (".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")
 KEPT_SECONDS = 30 * 60
 _MAX_BYTES = 2**30  # of all files; the oldest give way
 _MAX_PART = 80  # bytes of the name and of the ending of a file
 _NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
 _UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def suffixes() -> list[str]:
+    """Return the suffixes of files that can be translated: of text, and of documents."""
+    return [*_TEXT, *MODULES]
 
 
 class FileStore:
@@ -22,8 +28,8 @@ class FileStore:
         self._folder = folder
         self._n_new = 0  # bytes since the last sweep
 
-    def add(self, file_name: str, target: str, text: str) -> str:
-        """Store a text and return its name.
+    def add(self, file_name: str, target: str, content: bytes) -> str:
+        """Store a file and return its name.
 
         Args:
             file_name: name of the original file; only its last part counts, and only safe characters of it.
@@ -34,7 +40,7 @@ class FileStore:
         name = f"{uuid.uuid4().hex}.{stem or 'file'}_{target}" + (f".{suffix}" if suffix else "")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            (self._folder / name).write_text(text, encoding="utf-8", newline="")
+            (self._folder / name).write_bytes(content)
         except OSError:  # a full disk must not keep what nobody can ask for
             (self._folder / name).unlink(missing_ok=True)
             raise

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, SkipValidation, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from translate.serving.files import SUFFIXES
+from translate.serving.files import suffixes
 
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -134,7 +134,7 @@ class FileRequest(Body):
 
     file: Annotated[
         tuple[str, bytes], BeforeValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})
-    ] = Field(description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
+    ] = Field(description="A document, or text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
     source: _Source
     target: _Target
     formality: _Formality = "default"
@@ -218,7 +218,7 @@ class FrontendSettings(BaseModel):
                 "keyRequired": False,
                 "suggestions": False,
                 "filesTranslation": True,
-                "supportedFilesFormat": list(SUFFIXES),
+                "supportedFilesFormat": [*suffixes()],
                 "alternatives": 10,
                 "alignment": True,
                 "requestLimit": 0,

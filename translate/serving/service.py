@@ -3,13 +3,17 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
+from translate.documents import document as documents
+from translate.documents.document import SignedError, Unit
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
 from translate.inference.engine import LIMIT, Engine, without_tag
@@ -67,6 +71,27 @@ class Translated:
     sentences: list[list[Sentence]]
 
 
+@dataclass(frozen=True)
+class UploadedDocument:
+    """A document to translate.
+
+    Attributes:
+        name: of the file, without its folder.
+        source, target: language codes; the source may be "auto".
+        limit: bytes that its parts may have together when unpacked.
+    """
+
+    content: bytes
+    name: str
+    source: str
+    target: str
+    limit: int
+
+    def reading(self, source: str) -> documents.Reading:
+        """Return how the document is read when its language is known, or "" if not."""
+        return documents.Reading(name=self.name, source=source, target=self.target, limit=self.limit)
+
+
 class Service:
     """Translates with the models of a pool.
 
@@ -83,6 +108,7 @@ class Service:
         self.pool, self.scheduler = pool, scheduler
         self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._search = search or Search()
+        self._reading = Lock()  # held while a document is read or written
         self._documents = {layout: Document(format=layout) for layout in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
@@ -152,17 +178,7 @@ class Service:
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary or choose a form
         of address, and CancelledError.
         """
-        detected = None
-        if source == "auto":
-            sources = {s for s, t in self.pool.pairs if t == target}
-            prose = list(formats.prose(texts, layout))
-            found = self.detect(prose, sources | {target})
-            detected = found[0] if found else {"confidence": 0.0, "language": target}
-            source = str(detected["language"])
-            if source == UNKNOWN:
-                ranked = self._ranking(prose, sources)
-                source = next((code for code, _ in ranked if code in sources), target)
-        self.check(source, target)
+        source, detected = self._source(texts, source, target, layout)
         if source == target:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
@@ -182,6 +198,61 @@ class Service:
             raise _unavailable(error) from error
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
+
+    def _source(self, texts: Sequence[str], source: str, target: str, layout: Format) -> tuple[str, Detection | None]:
+        """Return the language to translate from, and what was detected; see `translate`."""
+        detected = None
+        if source == "auto":
+            sources = {s for s, t in self.pool.pairs if t == target}
+            prose = list(formats.prose(texts, layout))
+            found = self.detect(prose, sources | {target})
+            detected = found[0] if found else {"confidence": 0.0, "language": target}
+            source = str(detected["language"])
+            if source == UNKNOWN:
+                ranked = self._ranking(prose, sources)
+                source = next((code for code, _ in ranked if code in sources), target)
+        self.check(source, target)
+        return source, detected
+
+    def units(self, file: UploadedDocument, source: str = "") -> list[Unit]:
+        """Return the texts of a document, which may depend on its source language; RefusedError if it is damaged."""
+        with self._opened(file, source) as read:
+            return list(read.units)
+
+    @contextmanager
+    def _opened(self, file: UploadedDocument, source: str) -> Iterator[documents.Document]:
+        """Yield a document; RefusedError if it cannot be read, or written in this block."""
+        try:
+            with self._reading:
+                yield documents.read(file.content, file.reading(source))
+        except SignedError as error:
+            raise RefusedError(
+                400, "Invalid request: the document is signed, and its translation would not be"
+            ) from error
+        except UserError as error:
+            raise RefusedError(400, f"Invalid request: {error}") from error
+
+    def translate_document(self, ticket: Ticket, file: UploadedDocument, units: Sequence[Unit]) -> bytes:
+        """Return a translated document; errors as for `translate`, and RefusedError if it is damaged.
+
+        Args:
+            units: those of the document in `file.source`.
+        """
+        source, _ = self._source([unit.text for unit in units], file.source, file.target, "text")
+        if source == file.target:
+            return file.content
+        if source != file.source:
+            units = self.units(file, source)
+        ticket.check()
+        try:
+            with self.pool.engine((source, file.target)) as engine:
+                shared = SharedEngine(engine, self.scheduler, ticket)
+                translator = Translator(shared, self._search, self._documents["text"], check=ticket.check)
+                texts = translator.texts(units, file.reading(source), ticket.check)
+        except ModelUnavailableError as error:
+            raise _unavailable(error) from error
+        with self._opened(file, source) as read:
+            return read.write(texts)
 
     def check_model(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages."""

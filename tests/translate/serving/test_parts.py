@@ -195,7 +195,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_term() -> None:
 
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
     store = FileStore(tmp_path)
-    old, new = (store.find(store.add("a b.md", "en", "x\r\n")) for _ in range(2))
+    old, new = (store.find(store.add("a b.md", "en", b"x\r\n")) for _ in range(2))
     assert old is not None
     assert new is not None
     assert old.name.endswith(".a_b_en.md")
@@ -225,7 +225,7 @@ def test_files_of_a_full_store_give_way_at_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(files, "_MAX_BYTES", 1000)
     store = FileStore(tmp_path)
     for _ in range(30):
-        store.add("a.txt", "en", "x" * 100)
+        store.add("a.txt", "en", b"x" * 100)
         assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 1200
 
 

@@ -1,0 +1,96 @@
+"""The server translates documents within its limits, as LibreTranslate's clients ask for them."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.translate.documents import notes
+from tests.translate.serving.live import Live, live
+from tests.translate.serving.test_faults import upload
+from translate.documents.document import MODULES
+from translate.inference.translator import Translator
+from translate.serving.settings import Serve
+
+GERMAN = "der *Hund* schläft {hier} im Haus."
+NOTES = f"# Kommentar\n{GERMAN}\n\ndas Kind singt.=>The child sings.\ndie Katze läuft.\n".encode()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _format() -> Iterator[None]:
+    """The format of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(MODULES, ".notes", "notes")
+        patch.setitem(sys.modules, "translate.documents.notes", notes)
+        yield
+
+
+@pytest.fixture(scope="module")
+def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(options, tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def downloaded(answer: httpx.Response) -> bytes:
+    assert answer.status_code == 200, answer.text
+    return httpx.get(answer.json()["translatedFileUrl"]).content
+
+
+def test_a_document_is_translated_as_in_python(server: Live, translator: Translator) -> None:
+    expected = translator.translate_file(NOTES, "a.notes")
+    assert b"# Kommentar\n" in expected
+    assert b"=>The child sings.\n" in expected
+    assert expected != NOTES
+    assert downloaded(upload(server, "a.notes", NOTES)) == expected
+    assert downloaded(upload(server, "a.notes", NOTES, source="auto")) == expected
+    assert downloaded(upload(server, "a.notes", NOTES, source="en")) == NOTES
+
+
+def test_the_form_of_libretranslate_sends_documents(server: Live, translator: Translator) -> None:
+    form = {"source": "de", "target": "en", "api_key": ""}
+    kind = "application/octet-stream"
+    answer = server.http.post("/translate_file", data=form, files={"file": ("letter.notes", NOTES, kind)})
+    assert answer.json().keys() == {"translatedFileUrl"}
+    done = httpx.get(answer.json()["translatedFileUrl"])
+    assert done.content == translator.translate_file(NOTES, "letter.notes")
+    assert done.headers["content-disposition"] == 'attachment; filename="letter_en.notes"'
+
+
+def test_documents_are_among_the_formats(server: Live) -> None:
+    assert ".notes" in server.http.get("/frontend/settings").json()["supportedFilesFormat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.notes", b"#signed\nder Hund", "the document is signed"),
+        ("a.notes", b"#damaged\nder Hund", "a.notes: is damaged; save it again"),
+        ("../folder/a.notes", b"#damaged\nder Hund", "Invalid request: a.notes: is damaged"),
+        ("a.notes", b"\xff", "a.notes: is not UTF-8"),
+        ("a.doc", b"der Hund", "file format not supported"),
+    ],
+)
+def test_a_document_that_is_refused_gets_one_sentence(server: Live, name: str, content: bytes, message: str) -> None:
+    answer = upload(server, name, content)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+
+
+def test_the_texts_of_a_document_count(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, characters=60), tmp_path) as server:
+        assert upload(server, "a.notes", f"# {'Kommentar' * 9}\nder Hund".encode()).status_code == 200
+        answer = upload(server, "a.notes", b"der Hund\n" * 9)
+        assert (answer.status_code, "exceeds text limit" in answer.json()["error"]) == (400, True)
+
+
+def test_the_parts_of_a_package_are_limited(options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+    read = notes.read
+    monkeypatch.setattr(notes, "read", lambda data, reading: limits.append(reading.limit) or read(data, reading))
+    with live(replace(options, file_size=1000), tmp_path) as server:
+        assert upload(server, "a.notes", b"der Hund").status_code == 200
+        assert upload(server, "a.notes", b"x" * 1001).status_code == 413
+    assert set(limits) == {5000}
