@@ -20,7 +20,7 @@ from translate.errors import UserError
 SUFFIXES = (".xlf", ".xliff", ".tsv")
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:2.0"
-_TAG = re.compile(r"<(/?)(gx*\d+)(/?)>")
+_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")
 _PART = re.compile(rf"({_TAG.pattern})|([\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff])")  # characters that XML does not have
 _FIRST_COLUMNS, _LAST_COLUMN = ("number", "place"), "notes"
 

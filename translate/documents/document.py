@@ -5,7 +5,7 @@ translate and bytes to copy, so that `write` with the texts themselves gives the
 what a translation may not touch, such as markup, identifiers and formulas, is never in a text.
 
 A text is plain: escapes of the format are resolved, and written again with the translation. Within it, formatting and
-objects are tags whose names occur nowhere else in the file: "g" and a number, or with "x" between, as many as needed.
+objects are tags whose names occur nowhere else in the file: "g" and a number, or with more "g" or "x" between.
 
     <g1>words</g1>    formatting: a pair around words, which stands around their translation afterwards
     <g2></g2>         something without width beside a word: a note, a bookmark, the end of a comment's range

@@ -61,7 +61,7 @@ _OTHER_ELEMENTS = re.compile(
 # Certain to be formatting where their partner is in another sentence; <name> may be a variable.
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
-    r"|gx*\d+"  # of documents
+    r"|g+x*\d+"  # of documents
 )
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 

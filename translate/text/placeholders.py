@@ -38,7 +38,7 @@ KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 _MESSAGE = re.compile(_KINDS["message"])
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 # The tags of the texts of documents, which stand for formatting and objects of any kind.
-DOCUMENT_TAG = re.compile(r"<(/?)(gx*\d+)(/?)>")
+DOCUMENT_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.translate.documents import notes
-from tests.translate.documents.stubs import identity, reversed_words, upper
+from tests.translate.documents.stubs import reverse, upper
 from tests.translate.speakers import Echo, Stubbed
 from translate.commands.main import main
 from translate.commands.text import Text
@@ -83,7 +83,7 @@ def test_a_document_goes_to_stdout_without_an_output(echo: Echo, capsys: pytest.
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(lines=st.lists(st.text(st.sampled_from("aÖ *{}#=>\"'<&\t\u00a0\u2028.g1/"), max_size=20), max_size=9))
 def test_identity_gives_the_same_bytes(lines: list[str], opened: Opened, parts: ModelFolder) -> None:
-    opened(Stubbed(parts, identity))
+    opened(Stubbed(parts, str))
     data = "\n".join(lines).encode()
     Path("x.notes").write_bytes(data)
     for options in ([], ["--resume"], ["--all", "--final"]):
@@ -92,9 +92,9 @@ def test_identity_gives_the_same_bytes(lines: list[str], opened: Opened, parts: 
 
 
 def test_formatting_follows_its_words(opened: Opened, parts: ModelFolder) -> None:
-    opened(Stubbed(parts, reversed_words))
+    opened(Stubbed(parts, reverse))
     assert run("--output", "y.notes", "--final") == 0
-    assert "schläft. {name} Hund *kleine* Der\n" in written()
+    assert "SCHLÄFT. {name} HUND *KLEINE* DER\n" in written()
 
 
 @pytest.mark.parametrize(

@@ -1,66 +1,51 @@
-"""Translators of tagged texts without a model, for tests of formats and of the doors to them.
-
-identity         the text: the document stays the same file
-upper            capitals: what is not in capitals was not translated
-marked           a mark at the end of each text: a mark within a sentence shows that it was cut
-reversed_words   the words of each line from the last to the first, tags with them: formatting follows its words
-"""
+"""Stand-ins for a model: the translation of a text is its words in capitals, in reverse order, or with a mark."""
 
 import re
 from collections.abc import Callable
 
-from translate.documents.document import Reading, Unit, read
-
-Stub = Callable[[str], str]
+from translate.documents.document import Document, Reading, read
 
 MARK = "\u00b6"
-
-_TAG = re.compile(r"<(/?)(gx*\d+)(/?)>")
-_WORD = re.compile(r"\S+")
-
-
-def identity(text: str) -> str:
-    """Return the text."""
-    return text
+TAG = re.compile(r"</?(?:g+x*)[1-9]\d*/?>")  # of a text to translate
+Stub = Callable[[str], str]
+_WORD = re.compile(rf"{TAG.pattern}|[^\s<]+|<")
 
 
 def upper(text: str) -> str:
-    """Return the text in capitals; tags stay."""
-    return "".join(part if _TAG.fullmatch(part) else part.upper() for part in re.split(r"(</?gx*\d+/?>)", text))
+    """Return a text in capitals."""
+    end, out = 0, ""
+    for tag in TAG.finditer(text):
+        out += text[end : tag.start()].upper() + tag[0]
+        end = tag.end()
+    return out + text[end:].upper()
 
 
 def marked(text: str) -> str:
-    """Return the text with a mark at its end."""
-    return text + MARK
+    """Return a text in capitals with a mark at its end."""
+    return upper(text) + MARK
 
 
-def reversed_words(text: str) -> str:
-    """Return the text with the words of each line in the other order, each within the pairs of tags that it was in."""
-    return "\n".join(map(_reversed, text.split("\n")))
+def reverse(text: str) -> str:
+    """Return a text with its words and its pairs in reverse order; words in a pair stay in it."""
+    levels: list[list[str]] = [[]]
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if TAG.fullmatch(word) and not word.endswith("/>"):
+            if word.startswith("</"):
+                inner = levels.pop()
+                opening = levels[-1].pop()
+                levels[-1].append(opening + " ".join(reversed(inner)) + word)
+            else:
+                levels[-1].append(word)
+                levels.append([])
+        else:
+            levels[-1].append(word if TAG.fullmatch(word) else word.upper())
+    return " ".join(reversed(levels[0]))
 
 
-def _reversed(line: str) -> str:
-    """Return a line turned around: its words and tags from the last to the first, opening tags for closing ones."""
-    parts = re.split(r"(</?gx*\d+/?>|\s+)", line)
-    return "".join(_turned(part) for part in reversed(parts))
-
-
-def _turned(part: str) -> str:
-    tag = _TAG.fullmatch(part)
-    if tag is None or tag[3]:
-        return part
-    return f"<{tag[2]}>" if tag[1] else f"</{tag[2]}>"
-
-
-STUBS: tuple[Stub, ...] = (identity, upper, marked, reversed_words)
-
-
-def translated(data: bytes, stub: Stub, reading: Reading) -> bytes:
-    """Return a document in which a stub has translated each text."""
-    document = read(data, reading)
-    return document.write([stub(unit.text) if wanted(unit, reading) else None for unit in document.units])
-
-
-def wanted(unit: Unit, reading: Reading) -> bool:
-    """Return whether a text is translated."""
-    return unit.done is None or reading.replace
+def translated(data: bytes, reading: Reading, stub: Stub, document: Document | None = None) -> bytes:
+    """Return a file with a stub's translations of all units that have none."""
+    document = document or read(data, reading)
+    return document.write(
+        [stub(unit.text) if unit.done is None or reading.replace else None for unit in document.units]
+    )
