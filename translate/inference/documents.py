@@ -7,15 +7,15 @@ tag exactly once, with pairs nested as pairs, is not written: the text stays, an
 A line of a text is translated by itself, unless a sentence goes on in the next one.
 """
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 from translate.documents.document import Reading, Unit
-from translate.text.formats import windows
 from translate.text.placeholders import DOCUMENT_TAG
-from translate.text.sentences import Piece
 from translate.text.translation import Translation
+
+# Texts translated together: enough to find sentences of equal lengths, few enough to show progress.
+WINDOW, WINDOW_CHARACTERS = 1024, 2**17
 
 _ENDS_TEXT = re.compile(r"""[.!?:;\u2026]["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]]*\s*\Z""")
 _BEGINS_TEXT = re.compile(r"\s*\Z|\s+\S|[-*+\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6\u266a#>]|\(?\w{1,3}[.)]\s")
@@ -24,10 +24,17 @@ _FULL_LINE = 50  # characters; a line that is shorter was not ended for its leng
 
 def unit_windows(units: Sequence[Unit], reading: Reading) -> Iterator[list[int]]:
     """Yield the numbers of the texts to translate, in windows that are translated together."""
-    wanted = [n for n, unit in enumerate(units) if unit.done is None or reading.replace]
-    left = iter(wanted)
-    for window in windows(Piece(units[n].text, translate=True) for n in wanted):
-        yield list(itertools.islice(left, len(window)))
+    window, n_characters = list[int](), 0
+    for n, unit in enumerate(units):
+        if unit.done is not None and not reading.replace:
+            continue
+        window.append(n)
+        n_characters += len(unit.text)
+        if len(window) >= WINDOW or n_characters >= WINDOW_CHARACTERS:
+            yield window
+            window, n_characters = [], 0
+    if window:
+        yield window
 
 
 def written(translation: Translation) -> str | None:

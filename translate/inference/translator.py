@@ -29,7 +29,7 @@ from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Format, Paragraph, one_line, windows
-from translate.text.placeholders import Glossary
+from translate.text.placeholders import Glossary, tagged
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Opening, Search, Translation, join, require_beam
 
@@ -346,7 +346,7 @@ class Translator:
 
         divided = [lines(unit) for unit in wanted]
         pieces = [Piece(text, translate=True) for texts in divided for text in texts]
-        found = self.for_format("text", formats.tagged()).pieces(pieces, check)
+        found = self.for_format("text", tagged()).pieces(pieces, check)
         for unit, texts in zip(wanted, divided, strict=True):
             parts = [next(found) for _ in texts]
             whole = parts[0]

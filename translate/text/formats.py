@@ -5,7 +5,6 @@ byte. The libraries srt and pysubs2 do not promise that, and need the whole file
 """
 
 import csv
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -16,7 +15,7 @@ from string import capwords
 from typing import Literal, get_args
 
 from translate.text.markup import INDENT, QUOTE, markdown, read_html, read_markdown, wrapped
-from translate.text.placeholders import DOCUMENT_TAG, PLACEHOLDER
+from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 
 Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
@@ -157,12 +156,6 @@ def guess(path: Path) -> Format:
 def markup(layout: Format) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
     return markdown() if layout == "markdown" else PLACEHOLDER
-
-
-@functools.cache
-def tagged() -> re.Pattern[str]:
-    """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
-    return re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
 
 
 def prose(texts: Sequence[str], layout: Format, column: int = 1) -> Iterator[str]:

@@ -14,6 +14,7 @@ A form matches as whole words, in the capital and small letters that it is given
 of a sentence too. Of several terms in one place the longest is taken.
 """
 
+import functools
 import itertools
 import re
 import tomllib
@@ -45,6 +46,7 @@ _SIGN = re.compile(
     rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|www\.|\.(?:\w|\.{{6}})"
     r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
 )
+_SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
 
 _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
@@ -140,9 +142,17 @@ def with_branches(message: str, texts: Sequence[str]) -> str:
     return "".join([*parts, message[end:]])
 
 
+@functools.cache  # compiling it takes milliseconds, which only documents should cost
+def tagged() -> re.Pattern[str]:
+    """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
+    pattern = re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
+    _SIGNED.append(pattern)
+    return pattern
+
+
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:
     """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
-    return pattern is not PLACEHOLDER or _SIGN.search(text) is not None
+    return not any(pattern is signed for signed in _SIGNED) or _SIGN.search(text) is not None
 
 
 def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:

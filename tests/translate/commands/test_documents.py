@@ -160,7 +160,7 @@ def test_json_describes_each_text(echo: Echo, capsys: pytest.CaptureFixture[str]
 
 def many(monkeypatch: pytest.MonkeyPatch) -> str:
     """Write a document of eleven texts, translated in windows of three, and return its translation."""
-    monkeypatch.setattr("translate.text.formats.WINDOW", 3)
+    monkeypatch.setattr("translate.inference.documents.WINDOW", 3)
     lines = [f"Satz *{n}* von {{vielen}}" for n in range(11)]
     Path("x.notes").write_text("\n".join(lines), encoding="utf-8")
     return "\n".join(f"?{line.upper().replace('VIELEN', 'vielen')}" for line in lines)

@@ -16,9 +16,8 @@ from translate.inference.formatting import Alignment
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
-from translate.text.formats import tagged
 from translate.text.markup import markdown
-from translate.text.placeholders import PLACEHOLDER, symbol
+from translate.text.placeholders import PLACEHOLDER, symbol, tagged
 from translate.text.translation import Document, Format, Translation
 
 MARKDOWN = markdown()
