@@ -31,7 +31,7 @@ from translate.documents.bilingual import Row
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError, say
 from translate.files import hidden, read_bytes, sha256, write_bytes, write_json
-from translate.inference.documents import keeps_tags, unit_windows, written
+from translate.inference.documents import WINDOW, WINDOW_CHARACTERS, keeps_tags, unit_windows, written
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ class _Job:
             **settings,
             "final": writing.final,
             "all": writing.replace_all,
+            "windows": [WINDOW, WINDOW_CHARACTERS],
             "source_sha256": hashlib.sha256(data).hexdigest(),
         }
         self.found: dict[int, Translation] = {}

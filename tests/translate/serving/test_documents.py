@@ -67,9 +67,9 @@ def test_documents_are_among_the_formats(server: Live) -> None:
     ("name", "content", "message"),
     [
         ("a.notes", b"#signed\nder Hund", "the document is signed"),
-        ("a.notes", b"#damaged\nder Hund", "a.notes: is damaged; save it again"),
-        ("../folder/a.notes", b"#damaged\nder Hund", "Invalid request: a.notes: is damaged"),
-        ("a.notes", b"\xff", "a.notes: is not UTF-8"),
+        ("a.notes", b"#damaged\nder Hund", "Invalid request: the file is damaged; save it again"),
+        ("../folder/a.notes", b"#damaged\nder Hund", "Invalid request: the file is damaged"),
+        ("a.notes", b"\xff", "the file is not UTF-8"),
         ("a.doc", b"der Hund", "file format not supported"),
     ],
 )

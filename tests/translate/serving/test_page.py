@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +12,10 @@ from typing import Any, Literal
 import pytest
 
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
+from tests.translate.documents import notes
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.documents.document import MODULES
 from translate.inference.engine import Hypotheses
 from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
@@ -520,6 +523,20 @@ def test_files_are_chosen_or_dropped(page: Page) -> None:
         [re.compile("Download brief"), re.compile("Download a_en.srt"), re.compile("cannot be translated")]
     )
     expect(page.locator("#problem")).to_have_text("This kind of file cannot be translated.")
+
+
+def test_a_document_comes_back_as_a_document(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODULES, ".notes", "notes")
+    monkeypatch.setitem(sys.modules, "translate.documents.notes", notes)
+    letter = {"name": "a.notes", "mimeType": "", "buffer": "# der Hund\n*der Hund schläft im Haus.*\n".encode()}
+    page.set_input_files("#file", letter)  # type: ignore[arg-type]
+    with page.expect_download() as download:
+        page.click("#files a")
+    assert download.value.suggested_filename == "a_en.notes"
+    assert download.value.path().read_text(encoding="utf-8") == "# der Hund\n?*the dog sleeps at home.*\n"
+    damaged = {"name": "b.notes", "mimeType": "", "buffer": b"#damaged"}
+    page.set_input_files("#file", damaged)  # type: ignore[arg-type]
+    expect(page.locator("#files li").nth(1)).to_contain_text("The file is damaged; save it again")
 
 
 def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page) -> None:
