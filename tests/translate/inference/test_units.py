@@ -1,0 +1,124 @@
+"""The texts of documents: their lines and tags, and whole files in Python."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.speakers import Echo, Stubbed
+from translate.documents.document import Reading, Unit
+from translate.errors import UserError
+from translate.inference.documents import keeps_tags, lines, unit_windows
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
+from translate.text.translation import Document
+
+READING = Reading(name="a.notes", source="de", target="en")
+LONG = "Diese Zeile ist so lang, dass sie ihrer Breite wegen"
+
+
+@given(st.text(st.sampled_from("aA.-1 \n<g1>/")), st.booleans())
+def test_lines_joined_are_the_text(text: str, wrapped: bool) -> None:
+    assert "\n".join(lines(Unit(text, wrapped=wrapped))) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "n_wrapped"),
+    [
+        ("Firma Müller\nHauptstraße 5\nBerlin", 3, 1),
+        ("Ein Satz, der\nweitergeht.", 1, 1),
+        ("Ein Satz, <g1>der\n</g1>weitergeht.", 1, 1),
+        (f"{LONG}\nEnde findet.", 1, 1),
+        (f"{LONG}.\nEnde.", 2, 1),
+        ("Ein Satz.\nnoch einer", 2, 1),
+        ("Eins\n\nzwei", 3, 3),
+        ("- Ja.\n- Nein.", 2, 2),
+        ("Dinge:\n* a\n  b", 3, 3),
+        ("", 1, 1),
+    ],
+)
+def test_a_line_is_a_text_unless_a_sentence_goes_on(text: str, n: int, n_wrapped: int) -> None:
+    assert len(lines(Unit(text))) == n
+    assert len(lines(Unit(text, wrapped=True))) == n_wrapped
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "keeps"),
+    [
+        ("a", "b", True),
+        ("<g1>a</g1> <g2/>", "<g2/> <g1>b</g1>", True),
+        ("<g1>a</g1>", "b", False),
+        ("a", "<g1>b</g1>", False),
+        ("<g1>a</g1>", "<g1>b</g1></g1>", False),
+        ("<g1>a</g1>", "</g1>b<g1>", False),
+        ("<g1>a <g2>b</g2></g1>", "<g1>a <g2>b</g1></g2>", False),
+        ("<g1>a</g1> <g2>b</g2>", "<g1>a <g2>b</g2></g1>", True),
+        ("<g1>a <gx2>b</g1></gx2>", "<gx2>a <g1>b</gx2></g1>", True),  # crossing in the source
+        ("<b>a", "b", True),  # no tag of a document
+    ],
+)
+def test_each_tag_must_be_there_once_and_pairs_nested(source: str, translation: str, keeps: bool) -> None:
+    assert keeps_tags(source, translation) == keeps
+
+
+def test_texts_are_translated_line_by_line_with_their_tags(parts: ModelFolder) -> None:
+    echo = Echo(parts)
+    texts = ["der <g1>Hund</g1>\nDie Katze<g2></g2> singt.\n", "das Kind\nläuft <g3/> im Haus.", "", "<g1></g1>"]
+    found = [one.text for one in echo.units([Unit(text) for text in texts])]
+    assert found == [
+        "DER <g1>HUND</g1>\nDIE KATZE<g2></g2> SINGT.\n",
+        "DAS KIND\nLÄUFT <g3/> IM HAUS.",
+        "",
+        "<g1></g1>",
+    ]
+
+
+def test_a_text_that_lost_a_tag_stays_and_is_flagged(parts: ModelFolder) -> None:
+    stub = Stubbed(parts, lambda text: text.replace("<g1>", "").upper())
+    lost, kept = stub.units([Unit("der <g1>Hund</g1>"), Unit("das Kind")])
+    assert (lost.text, lost.flags, lost.suspicious) == ("der <g1>Hund</g1>", ("tags",), True)
+    assert (kept.text, kept.flags) == ("DAS KIND", ())
+
+
+def test_texts_with_a_translation_are_left_out_unless_they_are_replaced() -> None:
+    units = [Unit("a"), Unit("b", done="c"), Unit("d")]
+    assert list(unit_windows(units, READING)) == [[0, 2]]
+    replacing = Reading(name="a.notes", source="de", target="en", replace=True)
+    assert list(unit_windows(units, replacing)) == [[0, 1, 2]]
+    assert list(unit_windows([], READING)) == []
+
+
+def test_windows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.inference.documents.WINDOW", 3)
+    monkeypatch.setattr("translate.inference.documents.WINDOW_CHARACTERS", 5)
+    assert list(unit_windows([Unit(text) for text in ("a", "b", "c", "d", "efgh", "i")], READING)) == [
+        [0, 1, 2],
+        [3, 4],
+        [5],
+    ]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_files_of_text_are_translated_in_the_format_of_their_name(
+    mark: bytes, parts: ModelFolder, tmp_path: Path
+) -> None:
+    page = mark + b"# der Hund\r\n\n`das` Kind"
+    (tmp_path / "page.md").write_bytes(page)
+    translator = Translator(parts, document=Document(format="html"))
+    expected = Translator(parts, document=Document(format="markdown"))(page.decode()).encode()
+    assert translator.translate_file(tmp_path / "page.md") == expected
+    assert translator.translate_file(str(tmp_path / "page.md")) == expected
+    assert translator.translate_file(page, "page.md") == expected
+    assert translator.document.format == "html"
+
+
+def test_files_that_cannot_be_read_are_refused(translator: Translator, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="needs a name"):
+        translator.translate_file(b"der Hund")
+    with pytest.raises(UserError, match="no such file"):
+        translator.translate_file(tmp_path / "x.md")
+    with pytest.raises(UserError, match="a.txt, line 2: not UTF-8 text"):
+        translator.translate_file(b"a\n\xff", "a.txt")
+    with pytest.raises(UserError, match="files of the format .pdf are not translated"):
+        translator.translate_file(b"%PDF", "a.pdf")
