@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from translate.inference.translator import Translator
 
 _REPORTS = 3  # of a kind
+_STEP = 256  # paragraphs between two steps of the progress bar; fewer take more time together
 
 
 def check_options(options: Translating, writing: Writing) -> None:
@@ -199,13 +200,15 @@ class _Job:
                     self.found.update(zip(window, map(_recorded, kept), strict=False))
                     bar.update(len(window))
                     continue
-                for n, one in zip(window, self._translator.units([units[n] for n in window]), strict=True):
-                    self.found[n] = Translation(one.text, flags=one.flags)
-                    self.notes.add(one, _label(n + 1, units[n]))
-                    if out is not None:
-                        record = {"source": units[n].text, "place": units[n].place, **one.record()}
-                        out.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-                    bar.update()
+                step = len(window) if bar.disable else _STEP
+                for part in (window[i : i + step] for i in range(0, len(window), step)):
+                    for n, one in zip(part, self._translator.units([units[n] for n in part]), strict=True):
+                        self.found[n] = Translation(one.text, flags=one.flags)
+                        self.notes.add(one, _label(n + 1, units[n]))
+                        if out is not None:
+                            record = {"source": units[n].text, "place": units[n].place, **one.record()}
+                            out.write(f"{json.dumps(record, ensure_ascii=False)}\n")
+                    bar.update(len(part))
                 if out is not None:
                     out.end_window()
                 self.n_new += len(window)
