@@ -1,9 +1,10 @@
 """The texts of documents: their lines and tags, and whole files in Python."""
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.translate.speakers import Echo, Stubbed
@@ -72,6 +73,20 @@ def test_texts_are_translated_line_by_line_with_their_tags(parts: ModelFolder) -
         "",
         "<g1></g1>",
     ]
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.sampled_from(["der", "Hund", "<g1>die Katze</g1>", "schläft<g2></g2>", "im <g4><g5>Haus</g5></g4>.", "Das"])
+    )
+)
+def test_words_are_those_of_the_text_without_tags(translator: Translator, words: list[str]) -> None:
+    text = " ".join(dict.fromkeys(words))
+    (found,) = translator.units([Unit(text)])
+    assert re.sub(r"</?g\d>", "", found.text) == translator(re.sub(r"</?g\d>", "", text))
+    assert keeps_tags(text, found.text)
+    assert "tags" not in found.flags
 
 
 def test_a_text_that_lost_a_tag_stays_and_is_flagged(parts: ModelFolder) -> None:
