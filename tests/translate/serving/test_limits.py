@@ -439,7 +439,7 @@ def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, mon
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space"):
-        FileStore(tmp_path).add("a.txt", "en", GERMAN)
+        FileStore(tmp_path).add("a.txt", "en", GERMAN.encode())
     assert os.listdir(tmp_path) == []
 
 
