@@ -324,7 +324,8 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
     given, words = parser.parse_known_args([_long(word, declared) for word in arguments[:end]])
     if unknown := next((word for word in words if _looks_like_an_option(word)), None):
         name = unknown.partition("=")[0]
-        near = difflib.get_close_matches(name, names_of(options), n=1, cutoff=0.7)
+        may_be_one = name.startswith("--") or name.islower()  # no option has capitals, and a word of text may
+        near = difflib.get_close_matches(name, names_of(options) if may_be_one else [], n=1, cutoff=0.7)
         remedy = f"did you mean {near[0]}?" if near else 'if it is text, write "--" before it'
         raise UnknownOptionError(f"no option {name}; {remedy} (see {parser.prog} --help)", name)
     values = vars(given)

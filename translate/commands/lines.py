@@ -47,7 +47,6 @@ from translate.text.translation import Document, Opening, Search
 if TYPE_CHECKING:
     from translate.text.translation import Translation
 
-DOCUMENTS = "Documents"
 HISTORY_LENGTH = 1000  # lines
 
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
@@ -73,14 +72,10 @@ WARNINGS = {
 class Writing:
     """How a document is written."""
 
-    bilingual: Annotated[
-        Path | None, option(DOCUMENTS, "FILE", "Write source and translation side by side, as .xlf or .tsv.")
-    ] = None
-    apply: Annotated[
-        Path | None, option(DOCUMENTS, "FILE", "Take the translations from such a file, which a person edited.")
-    ] = None
-    final: Annotated[bool, flag(DOCUMENTS, "--final", "Do not mark translations as made by a machine.")] = False
-    replace_all: Annotated[bool, flag(DOCUMENTS, "--all", "Replace translations that the file has already.")] = False
+    bilingual: Annotated[Path | None, option(FILES, "FILE", "Write both texts side by side, as .xlf or .tsv.")] = None
+    apply: Annotated[Path | None, option(FILES, "FILE", "Use the translations of such a file, edited.")] = None
+    final: Annotated[bool, flag(FILES, "--final", "Do not mark translations as a machine's.")] = False
+    replace_all: Annotated[bool, flag(FILES, "--all", "Replace translations that the file has.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,6 +79,7 @@ class UploadedDocument:
         name: of the file, without its folder.
         source, target: language codes; the source may be "auto".
         limit: bytes that its parts may have together when unpacked.
+        formality: the form of address.
     """
 
     content: bytes
@@ -86,6 +87,7 @@ class UploadedDocument:
     source: str
     target: str
     limit: int
+    formality: Formality = "default"
 
     def reading(self, source: str) -> documents.Reading:
         """Return how the document is read when its language is known, or "" if not."""
@@ -187,10 +189,7 @@ class Service:
                 if glossary is not None and not engine.tokenizer.n_placeholders:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                 document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
-                shared = SharedEngine(engine, self.scheduler, ticket)
-                form = _form_of_address(engine, formality)
-                search = self._search if form is None else replace(self._search, formality=form)
-                translator = Translator(shared, search, document, check=ticket.check)
+                translator = self._translator(engine, ticket, document, formality)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -198,6 +197,12 @@ class Service:
             raise _unavailable(error) from error
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
+
+    def _translator(self, engine: Engine, ticket: Ticket, document: Document, formality: Formality) -> Translator:
+        """Return a translator for a request, with the search threads of all."""
+        form = _form_of_address(engine, formality)
+        search = self._search if form is None else replace(self._search, formality=form)
+        return Translator(SharedEngine(engine, self.scheduler, ticket), search, document, check=ticket.check)
 
     def _source(self, texts: Sequence[str], source: str, target: str, layout: Format) -> tuple[str, Detection | None]:
         """Return the language to translate from, and what was detected; see `translate`."""
@@ -248,8 +253,7 @@ class Service:
         ticket.check()
         try:
             with self.pool.engine((source, file.target)) as engine:
-                shared = SharedEngine(engine, self.scheduler, ticket)
-                translator = Translator(shared, self._search, self._documents["text"], check=ticket.check)
+                translator = self._translator(engine, ticket, self._documents["text"], file.formality)
                 texts = translator.texts(units, file.reading(source), ticket.check)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error

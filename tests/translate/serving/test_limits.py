@@ -433,11 +433,11 @@ def test_the_number_of_connections_fits_the_limit_of_open_files(
 
 
 def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, text: str, **_: object) -> None:
-        path.write_bytes(text.encode()[:3])
+    def full(path: Path, content: bytes) -> None:
+        path.write_text(content.decode()[:3])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space"):
         FileStore(tmp_path).add("a.txt", "en", GERMAN.encode())
     assert os.listdir(tmp_path) == []
