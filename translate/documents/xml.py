@@ -1,0 +1,863 @@
+"""XML: parts divided at byte offsets into texts to translate and bytes to copy.
+
+A format says in a `Table` what its elements are, and `divide` does the rest; a format that must know more reads the
+`tokens` itself and gives them to `Content`, which is a text with its tags, and writes a translation as the file writes
+its texts. What is not translated is copied byte for byte, and so is a text whose translation is the text itself.
+
+    table = Table(elements={"p": Role.UNIT, "b": Role.PAIR, "br": Role.SPACE, "code": Role.OBJECT})
+    part = divide(data, table, reading)
+    document = Parts({"": part})  # a `Document`; an archive has several parts
+
+Names are "p:local" for the prefixes that a table gives to its namespaces, whatever prefix the file has, "local"
+without a namespace, and "{namespace}local" for other namespaces. Attributes are named in the same way.
+
+All work is done on UTF-8, to which other encodings are converted; the file is written in its own encoding.
+"""
+
+import codecs
+import enum
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+from xml.parsers import expat
+
+from translate.documents.document import Reading, Unit
+from translate.errors import UserError
+
+_CHUNK = 2**18  # bytes that are parsed at a time, so that tokens need little memory
+_DEEPEST = 1000  # elements within each other; documents have fewer than 100
+_DECLARED = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+_NAMED = re.compile(rb"&(\w+);")
+_ATTRIBUTE = re.compile(rb"""[\s](?P<name>[^\s=/>]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+_SPACE = re.compile(r"[ \t\r\n]+")
+_REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(\w+));")
+_IMPOSSIBLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+XML = "http://www.w3.org/XML/1998/namespace"
+
+
+# Tokens
+
+
+class Kind(enum.Enum):
+    """What a token is."""
+
+    START = enum.auto()  # a start tag, or an empty element, whose END has no bytes
+    END = enum.auto()
+    TEXT = enum.auto()
+    REFERENCE = enum.auto()  # to an entity that is not known here
+    CDATA = enum.auto()  # either end of a section
+    REST = enum.auto()  # a comment, an instruction, a declaration
+
+
+class Token(NamedTuple):
+    """A piece of XML; the bytes of all tokens are the file.
+
+    Attributes:
+        raw: its bytes.
+        start: where they are in the file, converted to UTF-8.
+        name: of an element.
+        attributes: of a start tag.
+        text: of TEXT, without escapes.
+        cdata: whether TEXT is in a CDATA section.
+    """
+
+    kind: Kind
+    raw: bytes
+    start: int
+    name: str = ""
+    attributes: Mapping[str, str] = {}
+    text: str = ""
+    cdata: bool = False
+
+
+def tokens(
+    data: bytes,
+    name: str,
+    prefixes: Mapping[str, str] = {},  # noqa: B006 (is not changed)
+    *,
+    declares_entities: bool = False,
+    entities: Mapping[str, str] = {},  # noqa: B006
+) -> Iterator[Token]:
+    """Yield the tokens of XML in UTF-8; see `decoded` for other encodings.
+
+    Args:
+        name: of the file, for messages.
+        prefixes: those of names, by namespace.
+        declares_entities: whether the file may declare entities; references to them are tokens.
+        entities: names that stand for characters without a declaration, such as those of HTML.
+
+    Raises:
+        UserError: if it is not well-formed, or nested more than 1,000 deep.
+    """
+    return _Tokens(data, name, prefixes, declares_entities, entities).all()
+
+
+class _Tokens:
+    """The events of expat, each with the bytes up to the next one.
+
+    Expat says where an event begins. Its `buffer_text` must stay off: it would report the end of a text as its start.
+    """
+
+    def __init__(
+        self, data: bytes, name: str, prefixes: Mapping[str, str], declares_entities: bool, entities: Mapping[str, str]
+    ) -> None:
+        self._data, self._name, self._prefixes, self._entities = data, name, prefixes, entities
+        self._names: dict[str, str] = {}
+        self._events: list[tuple[Kind, int, str, list[str]]] = []
+        self._depth, self._has_begun = 0, False
+        self._parser = parser = expat.ParserCreate("utf-8", "}")
+        parser.ordered_attributes = parser.specified_attributes = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = lambda name: self._event(Kind.END, name)
+        parser.CharacterDataHandler = lambda text: self._event(Kind.TEXT, text)
+        parser.StartCdataSectionHandler = lambda: self._event(Kind.CDATA)
+        parser.EndCdataSectionHandler = lambda: self._event(Kind.CDATA)
+        parser.DefaultHandler = lambda _: self._event(Kind.REST)  # references to entities are not expanded then
+        if not declares_entities:
+            parser.EntityDeclHandler = self._entity
+
+    def _event(self, kind: Kind, text: str = "", attributes: list[str] | None = None) -> None:
+        start = self._parser.CurrentByteIndex if self._has_begun else 0  # a byte order mark is in the first token
+        self._has_begun = True
+        self._events.append((kind, start, text, attributes or []))
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        self._event(Kind.START, name, attributes)
+
+    def _entity(self, *_: object) -> None:
+        raise UserError(f"{self._name}: it declares entities of XML, which documents of this kind have no need of")
+
+    def all(self) -> Iterator[Token]:
+        data, cdata = self._parsed(), False
+        for at in range(0, len(data) + 1, _CHUNK):
+            try:
+                self._parser.Parse(data[at : at + _CHUNK], at + _CHUNK > len(data))
+            except expat.ExpatError as error:
+                what = f"{expat.ErrorString(error.code)} in line {error.lineno}, column {error.offset + 1}"
+                raise UserError(f"{self._name}: the XML is damaged: {what}") from None
+            events, self._events = self._events, self._events[-1:]
+            for (kind, start, text, attributes), (_, stop, _, _) in zip(events, events[1:], strict=False):
+                cdata = (not cdata) if kind is Kind.CDATA else cdata
+                yield self._token(kind, start, stop, text, attributes, cdata)
+        for kind, start, text, attributes in self._events:
+            yield self._token(kind, start, len(data), text, attributes, cdata)
+
+    def _parsed(self) -> bytes:
+        """Return the file with references to a tab, of the same length, for those to known entities."""
+        if not self._entities:
+            return self._data
+
+        def same_length(found: re.Match[bytes]) -> bytes:
+            name = found[1].decode()
+            is_known = name in self._entities and name not in _PREDEFINED
+            return b"&#" + b"9;".rjust(len(found[0]) - 2, b"0") if is_known and len(name) > 1 else found[0]
+
+        return _NAMED.sub(same_length, self._data)
+
+    def _token(self, kind: Kind, start: int, stop: int, text: str, attributes: list[str], cdata: bool) -> Token:
+        raw = self._data[start:stop]
+        if kind is Kind.START:
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise UserError(f"{self._name}: its elements are nested more than {_DEEPEST:,} deep")
+            named = dict(zip(map(self._short, attributes[::2]), attributes[1::2], strict=True)) if attributes else {}
+            if named and self._entities and b"&" in raw:
+                named = {key: self._unescaped(value) for key, value in zip(named, _values(raw).values(), strict=True)}
+            return Token(kind, raw, start, self._short(text), named)
+        if kind is Kind.END:
+            self._depth -= 1
+            return Token(kind, raw, start, self._short(text))
+        if kind is Kind.TEXT:
+            if self._entities and (cdata or raw.startswith(b"&")):
+                text = raw.decode() if cdata else self._unescaped(raw)
+            return Token(kind, raw, start, text=text, cdata=cdata)
+        if kind is Kind.REST and raw.startswith(b"&"):
+            kind = Kind.REFERENCE
+        return Token(kind, raw, start)
+
+    def _unescaped(self, raw: bytes) -> str:
+        return unescaped(raw.decode(), self._entities)
+
+    def _short(self, name: str) -> str:
+        """Return the name of an element or attribute as tables have it."""
+        found = self._names.get(name)
+        if found is None:
+            space, is_qualified, local = name.rpartition("}")
+            prefix = self._prefixes.get(space, "xml" if space == XML else f"{{{space}}}")
+            found = local if not is_qualified else prefix + (":" if prefix[-1:] not in ("}", "") else "") + local
+            self._names[name] = found
+        return found
+
+
+def _values(raw: bytes) -> dict[str, bytes]:
+    """Return the attributes of a start tag, named as in the file, without declarations of namespaces."""
+    found = {match["name"].decode(): match["double"] or match["single"] or b"" for match in _ATTRIBUTE.finditer(raw)}
+    return {name: value for name, value in found.items() if name != "xmlns" and not name.startswith("xmlns:")}
+
+
+def unescaped(text: str, entities: Mapping[str, str] = {}) -> str:  # noqa: B006
+    """Return a text with characters for references."""
+
+    def character(found: re.Match[str]) -> str:
+        if found[3]:
+            return _PREDEFINED.get(found[3]) or entities.get(found[3]) or found[0]
+        return chr(int(found[1], 16) if found[1] else int(found[2]))
+
+    return _REFERENCE.sub(character, text)
+
+
+def decoded(data: bytes, name: str) -> tuple[bytes, str]:
+    """Return XML in UTF-8, and its encoding; a byte order mark stays.
+
+    Raises:
+        UserError: if it is not in the encoding that it declares.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, b"<\0")):
+        encoding = "utf-16-le"
+    elif data.startswith((codecs.BOM_UTF16_BE, b"\0<")):
+        encoding = "utf-16-be"
+    else:
+        declared = _DECLARED.match(data.removeprefix(codecs.BOM_UTF8)[:200])
+        encoding = declared[1].decode().lower() if declared and not data.startswith(codecs.BOM_UTF8) else "utf-8"
+    if encoding in ("utf-8", "us-ascii", "ascii"):
+        return data, encoding
+    try:
+        text = data.decode(encoding)
+        if text.encode(encoding) == data:
+            return text.encode(), encoding
+    except (LookupError, ValueError):
+        pass
+    raise UserError(f"{name}: it is not in the encoding {encoding} that it declares")
+
+
+def encoded(data: bytes, encoding: str) -> bytes:
+    """Return XML in UTF-8 in another encoding; a character that this has not is written as a reference."""
+    return data if encoding == "utf-8" else data.decode().encode(encoding, "xmlcharrefreplace")
+
+
+# Tables
+
+
+class Role(enum.Enum):
+    """What an element is to a translation."""
+
+    BLOCK = enum.auto()  # its content is looked at; text directly in it is copied; the default outside of units
+    UNIT = enum.auto()  # a text, such as a paragraph; another UNIT within it divides it
+    PAIR = enum.auto()  # formatting: <g1>words</g1>
+    POINT = enum.auto()  # without width: <g1></g1>; text in it is copied, and a UNIT in it is a unit of its own
+    SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break
+    OBJECT = enum.auto()  # as POINT, in the place of a word: <g1/>
+    TEXT = enum.auto()  # an empty element that stands for characters; see `Table.characters`
+    COPY = enum.auto()  # it is copied, whatever it contains; in a unit, it has no width
+    LANGUAGE = enum.auto()  # outside of units: its text is the language of the document
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What elements and attributes of a format are.
+
+    Attributes:
+        elements: the role of each element.
+        prefixes: of names, by namespace; several namespaces may have the same.
+        inside: the role of other elements in a unit.
+        texts: attributes that are units, by the element that has them; "" stands for all elements.
+        role: the role of an element with attributes, where it depends on them; None leaves it to `elements`.
+        characters: the characters that a TEXT element stands for.
+        changes: the new values of some attributes of an element, if the document is translated. It is called for
+            elements with attributes.
+        language: the language of the target in place of one that the file names, or None for one that stays.
+        collapses: whether white space is as one space.
+        contents: makes units of the atoms of a unit; see `contents`.
+        declares_entities, entities: as for `tokens`.
+    """
+
+    elements: Mapping[str, Role]
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    inside: Role = Role.POINT
+    texts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    role: Callable[[Token], Role | None] = lambda _: None
+    characters: Callable[[Token], str] = lambda _: ""
+    changes: Callable[[Token], Mapping[str, str]] = lambda _: {}
+    language: Callable[[str], str | None] = lambda _: None
+    collapses: bool = False
+    contents: "Callable[[Sequence[Atom], Place], list[Piece]] | None" = None
+    declares_entities: bool = False
+    entities: Mapping[str, str] = field(default_factory=dict)
+
+
+def translated_language(reading: Reading) -> Callable[[str], str | None]:
+    """Return a function that gives the target language for the source language, as XML names it.
+
+    A region is left out: that of the source is none of the target.
+    """
+    return lambda value: reading.target if re.split("[-_]", value.lower())[0] == reading.source else None
+
+
+# Units
+
+
+class Change(NamedTuple):
+    """Bytes that are other ones if the document is translated."""
+
+    old: bytes
+    new: bytes
+
+
+class AtomKind(enum.Enum):
+    """What an atom is."""
+
+    TEXT = enum.auto()
+    OPEN = enum.auto()
+    CLOSE = enum.auto()
+    POINT = enum.auto()
+    SPACE = enum.auto()
+    OBJECT = enum.auto()
+    NOTHING = enum.auto()  # bytes that a translation has no need of, such as the ends of a CDATA section
+
+
+class Atom(NamedTuple):
+    """A piece of the content of a unit.
+
+    Attributes:
+        token: of its start.
+        raw: its bytes.
+        text: of TEXT.
+    """
+
+    kind: AtomKind
+    token: Token
+    raw: "Sequence[Piece]"
+    text: str = ""
+
+
+_ATOMS = {
+    Role.POINT: AtomKind.POINT,
+    Role.SPACE: AtomKind.SPACE,
+    Role.OBJECT: AtomKind.OBJECT,
+    Role.COPY: AtomKind.POINT,
+}
+
+
+class Mark(NamedTuple):
+    """A tag in a text: the number of an element, and whether it opens, closes or is alone."""
+
+    number: int
+    kind: AtomKind
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where units are, and how the file writes text.
+
+    Attributes:
+        name: of the file, for messages.
+        part: the place of units.
+        encoding: of the file.
+        newline: of the file.
+        references: how it writes some characters.
+    """
+
+    name: str
+    part: str
+    encoding: str = "utf-8"
+    newline: str = "\n"
+    references: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Content:
+    """A text with tags, and how it is written.
+
+    Attributes:
+        atoms: its pieces; pairs are complete and nested.
+        quote: the quotation mark around the value of an attribute; "" for other texts.
+    """
+
+    atoms: Sequence[Atom]
+    place: Place
+    collapses: bool = False
+    quote: str = ""
+
+    @property
+    def start(self) -> int:
+        """Where it is in the part."""
+        return self.atoms[0].token.start
+
+    @cached_property
+    def raw(self) -> "list[Piece]":
+        """Its bytes."""
+        return [piece for atom in self.atoms for piece in atom.raw]
+
+    def may_contain(self, tag: str) -> bool:
+        """Return whether the text has what looks like a tag."""
+        return any(f"<{tag}" in atom.text or f"</{tag}" in atom.text for atom in self.atoms if atom.text)
+
+    def text(self, tag: str) -> str:
+        """Return the text; its tags are numbered, and their names begin with `tag`."""
+        return self._tagged(tag)[0]
+
+    def _tagged(self, tag: str) -> tuple[str, dict[int, list[Atom]], set[int]]:
+        """Return the text, the atoms of each number, and the numbers that have a space beside them for the model."""
+        out, elements, spaced = list[str](), dict[int, list[Atom]](), set[int]()
+        opened, last = list[int](), ""  # `last` is the last character of the text, without tags
+        for i, atom in enumerate(self.atoms):
+            if atom.kind is AtomKind.TEXT:
+                text = _SPACE.sub(" ", atom.text) if self.collapses else atom.text
+                text = text[1:] if self.collapses and last == " " and text.startswith(" ") else text
+                out.append(text)
+                last = text[-1:] or last
+            elif atom.kind is AtomKind.CLOSE:
+                number = opened.pop()
+                elements[number].append(atom)
+                out.append(f"</{tag}{number}>")
+            elif atom.kind is not AtomKind.NOTHING:
+                number = len(elements) + 1
+                elements[number] = [atom]
+                if atom.kind is AtomKind.OPEN:
+                    opened.append(number)
+                    out.append(f"<{tag}{number}>")
+                elif atom.kind is AtomKind.OBJECT:
+                    out.append(f"<{tag}{number}/>")
+                    last = "/"
+                else:
+                    if atom.kind is AtomKind.SPACE and not last.isspace() and not self._space_follows(i):
+                        spaced.add(number)
+                        out.append(" ")
+                        last = " "
+                    out.append(f"<{tag}{number}></{tag}{number}>")
+        return "".join(out), elements, spaced
+
+    def _space_follows(self, i: int) -> bool:
+        texts = (atom.text for atom in self.atoms[i + 1 :] if atom.kind is AtomKind.TEXT and atom.text)
+        return next(texts, "")[:1].isspace()
+
+    def write(self, translation: str, tag: str) -> "list[Piece]":
+        """Return a translation as the file writes texts.
+
+        Raises:
+            UserError: if its tags are not those of the text.
+        """
+        text, elements, spaced = self._tagged(tag)
+        if translation == text:
+            return self.raw
+        out = list[Piece]()
+        for piece in without_spaces(self.marks(translation, text, tag), spaced):
+            if isinstance(piece, str):
+                out.append(self.escaped(piece))
+            elif piece.kind is AtomKind.CLOSE:
+                out += elements[piece.number][1].raw if len(elements[piece.number]) > 1 else []
+            else:
+                out += elements[piece.number][0].raw
+        return out
+
+    def marks(self, translation: str, text: str, tag: str) -> list[str | Mark]:
+        """Return the texts and the tags of a translation; UserError if the tags are not those of the text."""
+        found, opened = list[str | Mark](), list[int]()
+        pattern = re.compile(rf"<(/?){tag}([1-9]\d*)(/?)>")
+        end = 0
+        for match in pattern.finditer(translation):
+            kind = AtomKind.CLOSE if match[1] else AtomKind.OBJECT if match[3] else AtomKind.OPEN
+            if end < match.start():
+                found.append(translation[end : match.start()])
+            found.append(Mark(int(match[2]), kind))
+            end = match.end()
+            if kind is AtomKind.OPEN:
+                opened.append(int(match[2]))
+            elif kind is AtomKind.CLOSE and (not opened or opened.pop() != int(match[2])):
+                raise self._wrong(f"its tag {match[0]} closes what is not open")
+        wanted, given = ([match[0] for match in pattern.finditer(side)] for side in (text, translation))
+        if sorted(wanted) != sorted(given):
+            missing = [mark for mark in wanted if mark not in given]
+            raise self._wrong(f"it has no tag {missing[0]}" if missing else "it has a tag more often than its source")
+        return found + [translation[end:]] * (end < len(translation))
+
+    def _wrong(self, what: str) -> UserError:
+        where = ", ".join(part for part in (self.place.name, self.place.part) if part)
+        return UserError(f"{where}: a translation cannot be written, because {what}; correct it")
+
+    def escaped(self, text: str) -> bytes:
+        """Return a text as the file writes it: in CDATA if all of the source is, with the same references."""
+        if found := _IMPOSSIBLE.search(text):
+            raise self._wrong(f"XML has no character U+{ord(found[0]):04X}")
+        text = text.replace("\n", self.place.newline)
+        own = [atom for atom in self.atoms if atom.kind is AtomKind.TEXT and atom.text.strip()]
+        is_cdata = bool(own) and all(atom.token.cdata for atom in own)
+        if is_cdata and self._has_characters(text):
+            data = text.replace("]]>", "]]]]><![CDATA[>").encode()
+            return b"<![CDATA[" + data + b"]]>" if self._has_sections else data
+        known = self.place.references | self._references
+        data = text.encode().replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", known.get(">", b"&gt;"))
+        if self.quote:
+            data = data.replace(self.quote.encode(), b"&quot;" if self.quote == '"' else b"&apos;")
+            data = data.replace(b"\n", b"&#10;")
+        for character, reference in known.items():
+            if character not in "&<>;#" and not character.isalnum():
+                data = data.replace(character.encode(), reference)
+        return data if not is_cdata or self._has_sections else b"]]>" + data + b"<![CDATA["
+
+    @property
+    def _has_sections(self) -> bool:
+        """Whether the ends of CDATA sections are within it; otherwise, they are around it."""
+        return any(atom.kind is AtomKind.NOTHING for atom in self.atoms)
+
+    def _has_characters(self, text: str) -> bool:
+        try:
+            text.encode(self.place.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    @cached_property
+    def _references(self) -> dict[str, bytes]:
+        """Return the characters that are written here, each as it is written; as itself if both ways occur."""
+        found = dict[str, bytes]()
+        plain = "".join(atom.text for atom in self.atoms if atom.text and not atom.token.raw.startswith(b"&"))
+        for atom in self.atoms:
+            if atom.text and atom.token.raw.startswith(b"&"):
+                found.setdefault(atom.text, atom.token.raw)
+        known = {*found, *self.place.references}
+        return found | {character: character.encode() for character in known if character in plain}
+
+
+Piece = bytes | Change | Content
+
+
+def without_spaces(marks: Sequence[str | Mark], spaced: Collection[int]) -> list[str | Mark]:
+    """Return a translation without the spaces that its source was given beside some tags."""
+    out = list(marks)
+    for i, mark in enumerate(out):
+        if isinstance(mark, Mark) and mark.number in spaced and mark.kind is AtomKind.OPEN:
+            before = next((n for n in range(i - 1, -1, -1) if isinstance(out[n], str)), None)
+            after = next((n for n in range(i + 1, len(out)) if isinstance(out[n], str)), None)
+            if before is not None and (text := str(out[before])).endswith(" "):
+                out[before] = text[:-1]
+            elif after is not None and (text := str(out[after])).startswith(" "):
+                out[after] = text[1:]
+    return out
+
+
+def contents(atoms: Sequence[Atom], place: Place, collapses: bool = False) -> list[Piece]:
+    """Return the units of the content of a UNIT, and the bytes around them.
+
+    A pair that is open at either end divides the content. White space and elements without width at the ends of a
+    unit are outside of it, and so is a pair around all of it.
+    """
+    out, segment = list[Piece](), list[Atom]()
+    partners = pairs(atoms)
+    for i, atom in enumerate(atoms):
+        if atom.kind in (AtomKind.OPEN, AtomKind.CLOSE) and i not in partners:
+            out += _content(segment, place, collapses)
+            out += atom.raw
+            segment = []
+        else:
+            segment.append(atom)
+    return out + _content(segment, place, collapses)
+
+
+def pairs(atoms: Sequence[Atom]) -> dict[int, int]:
+    """Return the place of the other tag of each complete pair."""
+    opened, partners = list[int](), dict[int, int]()
+    for i, atom in enumerate(atoms):
+        if atom.kind is AtomKind.OPEN:
+            opened.append(i)
+        elif atom.kind is AtomKind.CLOSE and opened:
+            partners[i] = opened.pop()
+            partners[partners[i]] = i
+    return partners
+
+
+def _content(atoms: Sequence[Atom], place: Place, collapses: bool) -> list[Piece]:
+    """Return a unit, and the bytes around it; bytes alone if it has no text."""
+    if not any(atom.text.strip() for atom in atoms):
+        return [piece for atom in atoms for piece in atom.raw]
+    atoms = _divided_ends(atoms)
+    partners, start, stop = pairs(atoms) | _sections(atoms), 0, len(atoms)
+    outside = (AtomKind.POINT, AtomKind.SPACE)
+    is_outside = [atom.kind in outside or (atom.kind is AtomKind.TEXT and not atom.text.strip()) for atom in atoms]
+    while True:
+        if is_outside[start]:
+            start += 1
+        elif is_outside[stop - 1]:
+            stop -= 1
+        elif partners.get(start) == stop - 1 and start < stop - 1:
+            start, stop = start + 1, stop - 1
+        elif atoms[start].kind is AtomKind.OPEN and all(is_outside[start + 1 : partners[start]]):
+            start = partners[start] + 1
+        elif atoms[stop - 1].kind is AtomKind.CLOSE and all(is_outside[partners[stop - 1] + 1 : stop - 1]):
+            stop = partners[stop - 1]
+        else:
+            break
+    before = [piece for atom in atoms[:start] for piece in atom.raw]
+    after = [piece for atom in atoms[stop:] for piece in atom.raw]
+    return [*before, Content(atoms[start:stop], place, collapses), *after]
+
+
+def _divided_ends(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return the atoms with white space at the ends of texts as atoms of their own."""
+    out = list[Atom]()
+    for atom in atoms:
+        text = atom.text
+        if atom.kind is AtomKind.TEXT and text.strip() and text != text.strip() and atom.raw == [atom.token.raw]:
+            raw = atom.token.raw
+            n_before, n_after = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
+            ends = n_before, len(raw) - n_after
+            for part in (raw[: ends[0]], raw[ends[0] : ends[1]], raw[ends[1] :]):
+                if part:
+                    own = part.decode().replace("\r\n", "\n")
+                    out.append(atom._replace(raw=[part], text=own, token=atom.token._replace(raw=part)))
+        else:
+            out.append(atom)
+    return out
+
+
+def _sections(atoms: Sequence[Atom]) -> dict[int, int]:
+    """Return the place of the other end of each CDATA section."""
+    ends = [i for i, atom in enumerate(atoms) if atom.token.kind is Kind.CDATA]
+    return dict(zip(ends[::2], ends[1::2], strict=False)) | dict(zip(ends[1::2], ends[::2], strict=False))
+
+
+# Parts
+
+
+@dataclass
+class Part:
+    """XML that is divided into the texts to translate and the bytes around them.
+
+    Attributes:
+        pieces: those of the file; within texts are others.
+        contents: its texts in the order of the file.
+        encoding: of the file.
+    """
+
+    pieces: list[Piece]
+    contents: list[Content]
+    encoding: str
+
+    def write(self, written: Mapping[Content, Sequence[Piece]]) -> bytes:
+        """Return the file with the pieces of each text that is translated; without any, it is as it was."""
+        out, waiting = list[bytes](), [iter(self.pieces)]
+        while waiting:
+            piece = next(waiting[-1], None)
+            if piece is None:
+                waiting.pop()
+            elif isinstance(piece, bytes):
+                out.append(piece)
+            elif isinstance(piece, Change):
+                out.append(piece.new if written else piece.old)
+            else:
+                waiting.append(iter(written.get(piece, piece.raw)))
+        return encoded(b"".join(out), self.encoding)
+
+
+class Parts:
+    """A document of one or more files of XML; see `translate.documents.document.Document`.
+
+    Args:
+        parts: by the names of their files.
+    """
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self._parts = parts
+        self._contents = [content for part in parts.values() for content in part.contents]
+        self._tag = "g"
+        while any(content.may_contain(self._tag) for content in self._contents):
+            self._tag += "g"
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The texts to translate, in the order of the parts."""
+        return [Unit(content.text(self._tag), content.place.part) for content in self._contents]
+
+    def write_parts(self, translations: Sequence[str | None]) -> dict[str, bytes]:
+        """Return the file of each part; if no text differs from its translation, as it was."""
+        written = {
+            content: content.write(text, self._tag)
+            for content, unit, text in zip(self._contents, self.units, translations, strict=True)
+            if text is not None and text != unit.text
+        }
+        return {name: part.write(written) for name, part in self._parts.items()}
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the file of a document with one part."""
+        (data,) = self.write_parts(translations).values()
+        return data
+
+
+def read(data: bytes, table: Table, reading: Reading) -> Parts:
+    """Return a document of one file."""
+    return Parts({"": divide(data, table, reading)})
+
+
+def divide(data: bytes, table: Table, reading: Reading, part: str = "") -> Part:
+    """Divide a file.
+
+    Args:
+        part: the name of the file in an archive.
+
+    Raises:
+        UserError: if it is damaged.
+    """
+    return _Division(data, table, reading, part).result()
+
+
+@dataclass
+class _Frame:
+    """An element whose content is handled in a way of its own.
+
+    Attributes:
+        depth: its depth; its end is that of an element as deep.
+        role: BLOCK if text in it is copied and units in it are found, UNIT, COPY or LANGUAGE.
+        pieces: receives its bytes, and those of units in it.
+        atoms: of a UNIT, those since its start or the last unit in it.
+        atom: the kind of atom that it is in a unit around it, and its start.
+    """
+
+    depth: int
+    role: Role
+    pieces: list[Piece]
+    atoms: list[Atom] = field(default_factory=list)
+    atom: tuple[AtomKind, Token] | None = None
+
+
+class _Division:
+    """Frames of elements, the innermost last; the token is handled by the role of that one."""
+
+    def __init__(self, data: bytes, table: Table, reading: Reading, part: str) -> None:
+        self._data, encoding = decoded(data, f"{reading.name}: {part}" if part else reading.name)
+        self._table, self._reading = table, reading
+        newline = "\r\n" if b"\r\n" in self._data else "\n"
+        self._place = Place(reading.name, part, encoding, newline)
+        self._pieces = list[Piece]()
+        self._frames = [_Frame(0, Role.BLOCK, self._pieces)]
+        self._contents = list[Content]()
+        self._depth = 0
+
+    def result(self) -> Part:
+        """Return the part."""
+        name = ": ".join(part for part in (self._place.name, self._place.part) if part)
+        table = self._table
+        all_tokens = tokens(
+            self._data, name, table.prefixes, declares_entities=table.declares_entities, entities=table.entities
+        )
+        for token in all_tokens:
+            if token.kind is Kind.START:
+                self._depth += 1
+                self._start(token)
+            elif token.kind is Kind.END:
+                self._end(token)
+                self._depth -= 1
+            else:
+                self._other(token)
+        return Part(self._pieces, sorted(self._contents, key=lambda content: content.start), self._place.encoding)
+
+    def _start(self, token: Token) -> None:
+        frame, table = self._frames[-1], self._table
+        if frame.role is Role.COPY:
+            self._copy(token.raw)
+            return
+        role = (table.role(token) if token.attributes else None) or table.elements.get(token.name)
+        raw = self._tag(token)
+        if frame.role is not Role.UNIT:
+            frame.pieces += raw
+            if role in (Role.UNIT, Role.COPY, Role.LANGUAGE):
+                self._frames.append(_Frame(self._depth, role, frame.pieces))
+            return
+        role = table.inside if role in (None, Role.BLOCK, Role.LANGUAGE) else role
+        if role is Role.UNIT:
+            self._finish(frame)
+            frame.pieces += raw
+            self._frames.append(_Frame(self._depth, Role.UNIT, frame.pieces))
+        elif role is Role.PAIR:
+            frame.atoms.append(Atom(AtomKind.OPEN, token, raw))
+        elif role is Role.TEXT:
+            text = table.characters(token)
+            self._frames.append(_Frame(self._depth, Role.COPY, raw, atom=(AtomKind.TEXT, token._replace(text=text))))
+        elif role is Role.BLOCK:  # as if its tags were not there
+            frame.atoms.append(Atom(AtomKind.NOTHING, token, raw))
+        else:
+            inner = Role.COPY if role is Role.COPY else Role.BLOCK
+            self._frames.append(_Frame(self._depth, inner, raw, atom=(_ATOMS[role], token)))
+
+    def _end(self, token: Token) -> None:
+        frame = self._frames[-1]
+        if frame.depth < self._depth:
+            if frame.role is Role.UNIT:
+                frame.atoms.append(Atom(AtomKind.CLOSE, token, [token.raw]))
+            else:
+                self._copy(token.raw)
+            return
+        if frame.role is Role.UNIT:
+            self._finish(frame)
+        self._frames.pop()
+        self._add(frame.pieces, token.raw)
+        if frame.atom:
+            kind, first = frame.atom
+            self._frames[-1].atoms.append(Atom(kind, first, frame.pieces, first.text))
+
+    def _other(self, token: Token) -> None:
+        frame = self._frames[-1]
+        if frame.role is Role.UNIT:
+            kind = {
+                Kind.TEXT: AtomKind.TEXT,
+                Kind.CDATA: AtomKind.NOTHING,
+                Kind.REFERENCE: AtomKind.OBJECT,
+            }.get(token.kind, AtomKind.POINT)
+            frame.atoms.append(Atom(kind, token, [token.raw], token.text))
+        elif frame.role is Role.LANGUAGE and token.kind is Kind.TEXT:
+            new = self._table.language(token.text.strip())
+            frame.pieces.append(token.raw if new is None else Change(token.raw, new.encode()))
+        else:
+            self._copy(token.raw)
+        if token.kind is Kind.TEXT and token.raw.startswith(b"&"):
+            self._place.references.setdefault(token.text, token.raw)
+
+    def _copy(self, raw: bytes) -> None:
+        self._add(self._frames[-1].pieces, raw)
+
+    def _add(self, pieces: list[Piece], raw: bytes) -> None:
+        if raw:
+            pieces.append(raw)
+
+    def _finish(self, frame: _Frame) -> None:
+        """Make units of the atoms of a frame."""
+        atoms, frame.atoms = frame.atoms, []
+        found = (self._table.contents or self._plain_contents)(atoms, self._place)
+        self._contents += [piece for piece in found if isinstance(piece, Content)]
+        frame.pieces += found
+
+    def _plain_contents(self, atoms: Sequence[Atom], place: Place) -> list[Piece]:
+        return contents(atoms, place, self._table.collapses)
+
+    def _tag(self, token: Token) -> list[Piece]:
+        """Return the pieces of a start tag: attributes may be units, and others may change."""
+        table = self._table
+        texts = {*table.texts.get(token.name, ()), *table.texts.get("", ())} if table.texts else set()
+        changes = table.changes(token) if token.attributes else {}
+        if texts.isdisjoint(token.attributes) and not changes:
+            return [token.raw]
+        out, end = list[Piece](), 0
+        for name, (start, stop) in zip(token.attributes, _value_spans(token.raw), strict=True):
+            raw, quote = token.raw[start:stop], token.raw[start - 1 : start].decode()
+            piece: Piece | None = None
+            if name in changes:
+                piece = Change(raw, changes[name].encode())
+            elif name in texts and (text := token.attributes[name]).strip():
+                own = Token(Kind.TEXT, raw, token.start + start, text=text)
+                piece = Content([Atom(AtomKind.TEXT, own, [raw], text)], self._place, quote=quote)
+                self._contents.append(piece)
+            if piece is not None:
+                out += [token.raw[end:start], piece]
+                end = stop
+        return [*out, token.raw[end:]]
+
+
+def _value_spans(raw: bytes) -> list[tuple[int, int]]:
+    """Return where the values of the attributes of a start tag are, without declarations of namespaces."""
+    return [
+        match.span("double") if match["double"] is not None else match.span("single")
+        for match in _ATTRIBUTE.finditer(raw)
+        if match["name"] != b"xmlns" and not match["name"].startswith(b"xmlns:")
+    ]
