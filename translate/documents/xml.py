@@ -18,13 +18,16 @@ import codecs
 import enum
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.documents.archive import Archive
 
 _CHUNK = 2**18  # bytes that are parsed at a time, so that tokens need little memory
 _DEEPEST = 1000  # elements within each other; documents have fewer than 100
@@ -251,7 +254,7 @@ class Role(enum.Enum):
     SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break
     OBJECT = enum.auto()  # as POINT, in the place of a word: <g1/>
     TEXT = enum.auto()  # an empty element that stands for characters; see `Table.characters`
-    COPY = enum.auto()  # it is copied, whatever it contains; in a unit, it has no width
+    COPY = enum.auto()  # it is copied, but for a BLOCK in it that the table names; in a unit, it has no width
     LANGUAGE = enum.auto()  # outside of units: its text is the language of the document
 
 
@@ -264,13 +267,13 @@ class Table:
         prefixes: of names, by namespace; several namespaces may have the same.
         inside: the role of other elements in a unit.
         texts: attributes that are units, by the element that has them; "" stands for all elements.
-        role: the role of an element with attributes, where it depends on them; None leaves it to `elements`.
+        role: the role of an element where it depends on more than the name; None leaves it to `elements`.
         characters: the characters that a TEXT element stands for.
         changes: the new values of some attributes of an element, if the document is translated. It is called for
             elements with attributes.
         language: the language of the target in place of one that the file names, or None for one that stays.
         collapses: whether white space is as one space.
-        contents: makes units of the atoms of a unit; see `contents`.
+        contents: makes units of the atoms of a UNIT, whose start tag is given; see `contents`.
         declares_entities, entities: as for `tokens`.
     """
 
@@ -278,12 +281,12 @@ class Table:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     inside: Role = Role.POINT
     texts: Mapping[str, Collection[str]] = field(default_factory=dict)
-    role: Callable[[Token], Role | None] = lambda _: None
+    role: Callable[[Token], Role | None] | None = None
     characters: Callable[[Token], str] = lambda _: ""
-    changes: Callable[[Token], Mapping[str, str]] = lambda _: {}
+    changes: Callable[[Token], Mapping[str, str]] | None = None
     language: Callable[[str], str | None] = lambda _: None
     collapses: bool = False
-    contents: "Callable[[Sequence[Atom], Place], list[Piece]] | None" = None
+    contents: "Callable[[Token, Sequence[Atom], Place], list[Piece]] | None" = None
     declares_entities: bool = False
     entities: Mapping[str, str] = field(default_factory=dict)
 
@@ -318,7 +321,8 @@ class AtomKind(enum.Enum):
     NOTHING = enum.auto()  # bytes that a translation has no need of, such as the ends of a CDATA section
 
 
-class Atom(NamedTuple):
+@dataclass(slots=True)
+class Atom:
     """A piece of the content of a unit.
 
     Attributes:
@@ -571,9 +575,19 @@ def pairs(atoms: Sequence[Atom]) -> dict[int, int]:
 
 def _content(atoms: Sequence[Atom], place: Place, collapses: bool) -> list[Piece]:
     """Return a unit, and the bytes around it; bytes alone if it has no text."""
-    if not any(atom.text.strip() for atom in atoms):
+    atoms = with_divided_ends(atoms)
+    start, stop = core(atoms)
+    if start == stop:
         return [piece for atom in atoms for piece in atom.raw]
-    atoms = _divided_ends(atoms)
+    before = [piece for atom in atoms[:start] for piece in atom.raw]
+    after = [piece for atom in atoms[stop:] for piece in atom.raw]
+    return [*before, Content(atoms[start:stop], place, collapses), *after]
+
+
+def core(atoms: Sequence[Atom]) -> tuple[int, int]:
+    """Return the atoms from the first to the last word, in complete pairs; nothing if there is no word."""
+    if not any(atom.text.strip() for atom in atoms):
+        return 0, 0
     partners, start, stop = pairs(atoms) | _sections(atoms), 0, len(atoms)
     outside = (AtomKind.POINT, AtomKind.SPACE)
     is_outside = [atom.kind in outside or (atom.kind is AtomKind.TEXT and not atom.text.strip()) for atom in atoms]
@@ -582,35 +596,36 @@ def _content(atoms: Sequence[Atom], place: Place, collapses: bool) -> list[Piece
             start += 1
         elif is_outside[stop - 1]:
             stop -= 1
-        elif partners.get(start) == stop - 1 and start < stop - 1:
+        elif partners.get(start) == stop - 1:
             start, stop = start + 1, stop - 1
         elif atoms[start].kind is AtomKind.OPEN and all(is_outside[start + 1 : partners[start]]):
             start = partners[start] + 1
         elif atoms[stop - 1].kind is AtomKind.CLOSE and all(is_outside[partners[stop - 1] + 1 : stop - 1]):
             stop = partners[stop - 1]
         else:
-            break
-    before = [piece for atom in atoms[:start] for piece in atom.raw]
-    after = [piece for atom in atoms[stop:] for piece in atom.raw]
-    return [*before, Content(atoms[start:stop], place, collapses), *after]
+            return start, stop
 
 
-def _divided_ends(atoms: Sequence[Atom]) -> list[Atom]:
-    """Return the atoms with white space at the ends of texts as atoms of their own."""
-    out = list[Atom]()
-    for atom in atoms:
-        text = atom.text
-        if atom.kind is AtomKind.TEXT and text.strip() and text != text.strip() and atom.raw == [atom.token.raw]:
-            raw = atom.token.raw
-            n_before, n_after = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
-            ends = n_before, len(raw) - n_after
-            for part in (raw[: ends[0]], raw[ends[0] : ends[1]], raw[ends[1] :]):
-                if part:
-                    own = part.decode().replace("\r\n", "\n")
-                    out.append(atom._replace(raw=[part], text=own, token=atom.token._replace(raw=part)))
-        else:
-            out.append(atom)
+def with_divided_ends(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return the atoms with white space before the first word and after the last one as atoms of their own."""
+    out = list(atoms)
+    words = [i for i, atom in enumerate(out) if atom.text.strip()]
+    if words:
+        out[words[-1] : words[-1] + 1] = _divided(out[words[-1]], at_end=True)
+        out[words[0] : words[0] + 1] = _divided(out[words[0]], at_end=False)
     return out
+
+
+def _divided(atom: Atom, *, at_end: bool) -> list[Atom]:
+    """Return the two atoms of a text and the white space at one end of it."""
+    raw = atom.token.raw
+    at = len(raw.rstrip()) if at_end else len(raw) - len(raw.lstrip())
+    if at in (0, len(raw)) or list(atom.raw) != [raw]:
+        return [atom]
+    return [
+        replace(atom, raw=[part], text=part.decode().replace("\r\n", "\n"), token=atom.token._replace(raw=part))
+        for part in (raw[:at], raw[at:])
+    ]
 
 
 def _sections(atoms: Sequence[Atom]) -> dict[int, int]:
@@ -686,6 +701,18 @@ class Parts:
         return data
 
 
+class Package(Parts):
+    """A document of parts in an archive."""
+
+    def __init__(self, archive: "Archive", parts: Mapping[str, Part]) -> None:
+        super().__init__(parts)
+        self._archive = archive
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the archive; members without texts are copied."""
+        return self._archive.write(self.write_parts(translations))
+
+
 def read(data: bytes, table: Table, reading: Reading) -> Parts:
     """Return a document of one file."""
     return Parts({"": divide(data, table, reading)})
@@ -713,6 +740,7 @@ class _Frame:
         pieces: receives its bytes, and those of units in it.
         atoms: of a UNIT, those since its start or the last unit in it.
         atom: the kind of atom that it is in a unit around it, and its start.
+        start: the start tag of a UNIT.
     """
 
     depth: int
@@ -720,6 +748,7 @@ class _Frame:
     pieces: list[Piece]
     atoms: list[Atom] = field(default_factory=list)
     atom: tuple[AtomKind, Token] | None = None
+    start: Token = Token(Kind.START, b"", 0)
 
 
 class _Division:
@@ -755,21 +784,21 @@ class _Division:
 
     def _start(self, token: Token) -> None:
         frame, table = self._frames[-1], self._table
-        if frame.role is Role.COPY:
+        if frame.role is Role.COPY and table.elements.get(token.name) is not Role.BLOCK:
             self._copy(token.raw)
             return
-        role = (table.role(token) if token.attributes else None) or table.elements.get(token.name)
+        role = (table.role(token) if table.role else None) or table.elements.get(token.name)
         raw = self._tag(token)
         if frame.role is not Role.UNIT:
             frame.pieces += raw
-            if role in (Role.UNIT, Role.COPY, Role.LANGUAGE):
-                self._frames.append(_Frame(self._depth, role, frame.pieces))
+            if role in (Role.UNIT, Role.COPY, Role.LANGUAGE) or frame.role is Role.COPY:
+                self._frames.append(_Frame(self._depth, role or Role.BLOCK, frame.pieces, start=token))
             return
         role = table.inside if role in (None, Role.BLOCK, Role.LANGUAGE) else role
         if role is Role.UNIT:
             self._finish(frame)
             frame.pieces += raw
-            self._frames.append(_Frame(self._depth, Role.UNIT, frame.pieces))
+            self._frames.append(_Frame(self._depth, Role.UNIT, frame.pieces, start=token))
         elif role is Role.PAIR:
             frame.atoms.append(Atom(AtomKind.OPEN, token, raw))
         elif role is Role.TEXT:
@@ -824,18 +853,20 @@ class _Division:
     def _finish(self, frame: _Frame) -> None:
         """Make units of the atoms of a frame."""
         atoms, frame.atoms = frame.atoms, []
-        found = (self._table.contents or self._plain_contents)(atoms, self._place)
+        if self._table.contents is not None:
+            found = self._table.contents(frame.start, atoms, self._place)
+        else:
+            found = contents(atoms, self._place, self._table.collapses)
         self._contents += [piece for piece in found if isinstance(piece, Content)]
         frame.pieces += found
-
-    def _plain_contents(self, atoms: Sequence[Atom], place: Place) -> list[Piece]:
-        return contents(atoms, place, self._table.collapses)
 
     def _tag(self, token: Token) -> list[Piece]:
         """Return the pieces of a start tag: attributes may be units, and others may change."""
         table = self._table
-        texts = {*table.texts.get(token.name, ()), *table.texts.get("", ())} if table.texts else set()
-        changes = table.changes(token) if token.attributes else {}
+        texts = (
+            {*table.texts.get(token.name, ()), *table.texts.get("", ())} if table.texts and token.attributes else set()
+        )
+        changes = table.changes(token) if table.changes and token.attributes else {}
         if texts.isdisjoint(token.attributes) and not changes:
             return [token.raw]
         out, end = list[Piece](), 0
