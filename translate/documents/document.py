@@ -90,7 +90,12 @@ class Format(Protocol):
 
 
 # The module of each suffix.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    **dict.fromkeys(
+        (".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm"), "ooxml"
+    ),
+    **dict.fromkeys((".odt", ".ott", ".odp", ".otp", ".ods", ".ots"), "odf"),
+}
 
 _SAVE, _EXPORT = "save it as {}", "export it as {}"
 # Suffixes of other structured files, which are no text, and what helps.

@@ -299,6 +299,13 @@ def translated_language(reading: Reading) -> Callable[[str], str | None]:
     return lambda value: reading.target if re.split("[-_]", value.lower())[0] == reading.source else None
 
 
+def territory(language: str) -> str:
+    """Return where most speakers of a language are, such as "US" for "en", for programs that ask for a region."""
+    from babel.core import get_global  # imports much
+
+    return str(get_global("likely_subtags").get(language, "")).rpartition("_")[2]
+
+
 # Units
 
 
@@ -371,6 +378,20 @@ class Place:
     references: dict[str, bytes] = field(default_factory=dict)
 
 
+class Tagged(NamedTuple):
+    """A text with tags.
+
+    Attributes:
+        text: with tags.
+        elements: the atoms of each number: of a pair, both.
+        spaced: numbers that have a space beside them which the file has not, because they stand for one.
+    """
+
+    text: str
+    elements: Mapping[int, Sequence[Atom]]
+    spaced: Collection[int]
+
+
 @dataclass(eq=False)
 class Content:
     """A text with tags, and how it is written.
@@ -401,10 +422,10 @@ class Content:
 
     def text(self, tag: str) -> str:
         """Return the text; its tags are numbered, and their names begin with `tag`."""
-        return self._tagged(tag)[0]
+        return self.tagged(tag).text
 
-    def _tagged(self, tag: str) -> tuple[str, dict[int, list[Atom]], set[int]]:
-        """Return the text, the atoms of each number, and the numbers that have a space beside them for the model."""
+    def tagged(self, tag: str) -> "Tagged":
+        """Return the text with its tags, and what they stand for."""
         out, elements, spaced = list[str](), dict[int, list[Atom]](), set[int]()
         opened, last = list[int](), ""  # `last` is the last character of the text, without tags
         for i, atom in enumerate(self.atoms):
@@ -432,7 +453,7 @@ class Content:
                         out.append(" ")
                         last = " "
                     out.append(f"<{tag}{number}></{tag}{number}>")
-        return "".join(out), elements, spaced
+        return Tagged("".join(out), elements, spaced)
 
     def _space_follows(self, i: int) -> bool:
         texts = (atom.text for atom in self.atoms[i + 1 :] if atom.kind is AtomKind.TEXT and atom.text)
@@ -444,7 +465,7 @@ class Content:
         Raises:
             UserError: if its tags are not those of the text.
         """
-        text, elements, spaced = self._tagged(tag)
+        text, elements, spaced = self.tagged(tag)
         if translation == text:
             return self.raw
         out = list[Piece]()
@@ -795,6 +816,7 @@ class _Division:
                 self._frames.append(_Frame(self._depth, role or Role.BLOCK, frame.pieces, start=token))
             return
         role = table.inside if role in (None, Role.BLOCK, Role.LANGUAGE) else role
+        role = Role.POINT if role is Role.PAIR and token.raw.endswith(b"/>") else role
         if role is Role.UNIT:
             self._finish(frame)
             frame.pieces += raw
