@@ -2,18 +2,44 @@
 
 A package has a manifest, which names its parts: content.xml, styles.xml with headers and footers, meta.xml with the
 title, and the same files of charts. A paragraph is one text; footnotes, comments and text boxes in it are texts of
-their own. A cell with a number or a formula is data.
+their own. A span is a run of text, and so are spans within each other, but one around a link is a pair. A cell with a
+number or a formula is data.
 """
+
+import re
+from collections.abc import Sequence
 
 from translate.documents.archive import Archive
 from translate.documents.document import Reading
-from translate.documents.xml import Kind, Package, Role, Table, Token, divide, territory, tokens
+from translate.documents.runs import Holder, Item, Run, is_code_style, paragraph
+from translate.documents.xml import (
+    Atom,
+    AtomKind,
+    Change,
+    Content,
+    Kind,
+    Package,
+    Piece,
+    Place,
+    Role,
+    Table,
+    Token,
+    contents,
+    divide,
+    pairs,
+    territory,
+    tokens,
+)
 from translate.errors import UserError
 
 _MANIFEST = "META-INF/manifest.xml"
+_TYPE = "application/vnd.oasis.opendocument"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
 _PREFIXES = {
-    **{f"{_OASIS}:{name}:1.0": name for name in ("text", "office", "table", "presentation", "manifest", "meta")},
+    **{
+        f"{_OASIS}:{name}:1.0": name
+        for name in ("text", "office", "style", "table", "presentation", "manifest", "meta")
+    },
     f"{_OASIS}:drawing:1.0": "draw",
     f"{_OASIS}:svg-compatible:1.0": "svg",
     f"{_OASIS}:xsl-fo-compatible:1.0": "fo",
@@ -42,6 +68,7 @@ _ELEMENTS = {
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }
+_SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a master that slides show
 
 
 def read(data: bytes, reading: Reading) -> Package:
@@ -55,16 +82,19 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
     """Return the names of the parts with text, as the manifest has them."""
     if _MANIFEST not in archive.names:
         raise UserError(f"{reading.name}: is no OpenDocument: it has no {_MANIFEST}")
-    found = list[str]()
+    kinds = dict[str, str]()
     for token in tokens(archive.read(_MANIFEST), f"{reading.name}: {_MANIFEST}", _PREFIXES):
         path, kind = (token.attributes.get(f"manifest:{name}", "") for name in ("full-path", "media-type"))
         if token.kind is Kind.START and token.name == "manifest:encryption-data":
             raise UserError(f"{reading.name}: is encrypted; save it without a password")
-        if kind == "text/xml":
-            found.append(path)
-    names = ("content.xml", "styles.xml", "meta.xml")
-    parts = [path for path in found if path.rpartition("/")[2] in names and path in archive.names]
-    if not parts:
+        kinds |= {path: kind} if path else {}
+    folders = {"", *(path for path, kind in kinds.items() if kind == f"{_TYPE}.chart" and path.endswith("/"))}
+    ends = re.compile("(?:content|styles|meta)[.]xml")
+    parts = [
+        path for path in kinds if path in archive.names and path.rpartition("/")[0] + "/" * ("/" in path) in folders
+    ]
+    parts = [path for path in parts if ends.fullmatch(path.rpartition("/")[2])]
+    if "content.xml" not in parts:
         raise UserError(f"{reading.name}: is no OpenDocument: its manifest names no content.xml")
     return parts
 
@@ -83,19 +113,117 @@ def _table(reading: Reading) -> Table:
         new = {"fo:language": reading.target, "fo:country": territory(reading.target)}
         return {name: value for name, value in new.items() if name in attributes}
 
+    styles = _Styles()
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
-        role=_role,
+        role=styles.role,
         changes=changes,
         language=language,
-        collapses=True,
+        contents=lambda start, atoms, place: _contents(start, atoms, place, styles),
     )
 
 
-def _role(token: Token) -> Role | None:
-    """Return that a cell is data if its value is no text that was typed."""
-    if token.name not in ("table:table-cell", "table:covered-table-cell"):
+class _Styles:
+    """Reads the styles of a part before its text, and gives the role of elements that depend on more than the name."""
+
+    def __init__(self) -> None:
+        self._code = set[str]()
+        self._is_master = False
+
+    def role(self, token: Token) -> Role | None:
+        """Return the role of an element: a cell with a number is data; a placeholder without content is not shown."""
+        attributes = token.attributes
+        if token.name == "style:style":
+            names = attributes.get("style:name", ""), attributes.get("style:parent-style-name", "")
+            if any(is_code_style(name) or name in self._code for name in names):
+                self._code.add(names[0])
+        elif token.name == "style:master-page":
+            self._is_master = True
+        elif token.name in ("table:table-cell", "table:covered-table-cell"):
+            is_typed = attributes.get("office:value-type", "string") == "string" and "table:formula" not in attributes
+            return None if is_typed else Role.COPY
+        elif (
+            (token.name in ("text:p", "text:h") and self.is_code(token))
+            or attributes.get("presentation:placeholder") == "true"
+            or (self._is_master and attributes.get("presentation:class", "header") not in _SHOWN)
+        ):
+            return Role.COPY
         return None
-    kind = token.attributes.get("office:value-type", "string")
-    return Role.COPY if kind != "string" or "table:formula" in token.attributes else None
+
+    def is_code(self, token: Token) -> bool:
+        """Return whether the style of an element is one for code."""
+        name = token.attributes.get("text:style-name", "")
+        return name in self._code or is_code_style(name)
+
+
+# Paragraphs
+
+
+def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles) -> list[Piece]:
+    """Return the unit of a paragraph or another text."""
+    partners = pairs(atoms)
+    is_complete = all(i in partners for i, atom in enumerate(atoms) if atom.kind in (AtomKind.OPEN, AtomKind.CLOSE))
+    if start.name not in ("text:p", "text:h") or not is_complete:
+        return contents(atoms, place, collapses=True)
+    original = [piece for atom in atoms for piece in atom.raw]
+    return paragraph(_items(atoms, partners, styles), original, place, Holder(), collapses=True)
+
+
+def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> list[Item]:
+    """Return the texts, elements and ranges of a paragraph; spans of code are objects."""
+    out, runs, around = list[Item](), [Run()], _around_elements(atoms)
+    i = 0
+    while i < len(atoms):
+        atom = atoms[i]
+        span = atom.token.name == "text:span" and (i not in around and partners.get(i) not in around)
+        if span and atom.kind is AtomKind.OPEN and styles.is_code(atom.token):
+            code = [piece for other in atoms[i : partners[i] + 1] for piece in other.raw]
+            out.append(Item(AtomKind.OBJECT, atom.token, code, parts=[(runs[-1], code)]))
+            i = partners[i]
+        elif span and atom.kind is AtomKind.OPEN:
+            opening = runs[-1].opening + atom.token.raw
+            runs.append(Run(opening, atoms[partners[i]].token.raw + runs[-1].closing, key=opening))
+        elif span and atom.kind is AtomKind.CLOSE:
+            runs.pop()
+        else:
+            out.append(_item(atom, runs[-1]))
+        i += 1
+    return out
+
+
+def _around_elements(atoms: Sequence[Atom]) -> set[int]:
+    """Return the numbers of the spans that have other elements with text in them."""
+    found, opened = set[int](), list[int]()
+    for i, atom in enumerate(atoms):
+        if atom.kind is AtomKind.OPEN:
+            if atom.token.name != "text:span":
+                for other in reversed(opened):
+                    if other in found:
+                        break
+                    found.add(other)
+            opened.append(i)
+        elif atom.kind is AtomKind.CLOSE:
+            opened.pop()
+    return found
+
+
+def _item(atom: Atom, run: Run) -> Item:
+    item = Item(atom.kind, atom.token, atom.raw, atom.text, run=run, parts=[(run, atom.raw)])
+    name = atom.token.name
+    if name in ("text:bookmark-start", "text:reference-mark-start", "text:bookmark-end", "text:reference-mark-end"):
+        item.kind = AtomKind.OPEN if name.endswith("-start") else AtomKind.CLOSE
+        item.range = f"{name.rpartition('-')[0]} {atom.token.attributes.get('text:name')}"
+    elif name in ("office:annotation", "office:annotation-end") and "office:name" in atom.token.attributes:
+        item.kind = AtomKind.OPEN if name == "office:annotation" else AtomKind.CLOSE
+        item.range = f"annotation {atom.token.attributes['office:name']}"
+    elif name == "draw:frame" and _is_formula(atom):
+        item.kind = AtomKind.OBJECT
+    return item
+
+
+def _is_formula(frame: Atom) -> bool:
+    """Return whether a frame that stands in a line as a character is an embedded object, such as a formula."""
+    is_character = frame.token.attributes.get("text:anchor-type") == "as-char"
+    raw = (piece.old if isinstance(piece, Change) else piece for piece in frame.raw if not isinstance(piece, Content))
+    return is_character and re.search(rb"<(?:\w+:)?object\s", b"".join(raw)) is not None

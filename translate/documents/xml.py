@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
@@ -385,11 +386,13 @@ class Tagged(NamedTuple):
         text: with tags.
         elements: the atoms of each number: of a pair, both.
         spaced: numbers that have a space beside them which the file has not, because they stand for one.
+        apart: numbers that have white space on both sides in the file, and on one side in the text.
     """
 
     text: str
     elements: Mapping[int, Sequence[Atom]]
     spaced: Collection[int]
+    apart: Collection[int]
 
 
 @dataclass(eq=False)
@@ -426,14 +429,16 @@ class Content:
 
     def tagged(self, tag: str) -> "Tagged":
         """Return the text with its tags, and what they stand for."""
-        out, elements, spaced = list[str](), dict[int, list[Atom]](), set[int]()
+        out, elements, spaced, apart = list[str](), dict[int, list[Atom]](), set[int](), set[int]()
         opened, last = list[int](), ""  # `last` is the last character of the text, without tags
+        is_beside = False  # whether an element without width is between that and what follows
+        spaces = self._followed_by_space()
         for i, atom in enumerate(self.atoms):
             if atom.kind is AtomKind.TEXT:
                 text = _SPACE.sub(" ", atom.text) if self.collapses else atom.text
-                text = text[1:] if self.collapses and last == " " and text.startswith(" ") else text
+                text = text[1:] if (self.collapses or is_beside) and last == " " and text.startswith(" ") else text
                 out.append(text)
-                last = text[-1:] or last
+                last, is_beside = text[-1:] or last, is_beside and not text
             elif atom.kind is AtomKind.CLOSE:
                 number = opened.pop()
                 elements[number].append(atom)
@@ -446,18 +451,25 @@ class Content:
                     out.append(f"<{tag}{number}>")
                 elif atom.kind is AtomKind.OBJECT:
                     out.append(f"<{tag}{number}/>")
-                    last = "/"
+                    last, is_beside = "/", False
                 else:
-                    if atom.kind is AtomKind.SPACE and not last.isspace() and not self._space_follows(i):
+                    if last == " " and spaces[i]:
+                        apart.add(number)
+                    elif atom.kind is AtomKind.SPACE and not last.isspace() and not spaces[i]:
                         spaced.add(number)
                         out.append(" ")
                         last = " "
+                    is_beside = True
                     out.append(f"<{tag}{number}></{tag}{number}>")
-        return Tagged("".join(out), elements, spaced)
+        return Tagged("".join(out), elements, spaced, apart)
 
-    def _space_follows(self, i: int) -> bool:
-        texts = (atom.text for atom in self.atoms[i + 1 :] if atom.kind is AtomKind.TEXT and atom.text)
-        return next(texts, "")[:1].isspace()
+    def _followed_by_space(self) -> list[bool]:
+        """Return for each atom whether the text after it begins with white space."""
+        found, follows = list[bool](), False
+        for atom in reversed(self.atoms):
+            found.append(follows)
+            follows = atom.text[0].isspace() if atom.text else follows and atom.kind is not AtomKind.OBJECT
+        return found[::-1]
 
     def write(self, translation: str, tag: str) -> "list[Piece]":
         """Return a translation as the file writes texts.
@@ -465,17 +477,17 @@ class Content:
         Raises:
             UserError: if its tags are not those of the text.
         """
-        text, elements, spaced = self.tagged(tag)
-        if translation == text:
+        found = self.tagged(tag)
+        if translation == found.text:
             return self.raw
         out = list[Piece]()
-        for piece in without_spaces(self.marks(translation, text, tag), spaced):
-            if isinstance(piece, str):
-                out.append(self.escaped(piece))
-            elif piece.kind is AtomKind.CLOSE:
-                out += elements[piece.number][1].raw if len(elements[piece.number]) > 1 else []
+        for mark in with_spaces(self.marks(translation, found.text, tag), found):
+            if isinstance(mark, str):
+                out.append(self.escaped(mark))
+            elif mark.kind is AtomKind.CLOSE:
+                out += [piece for atom in found.elements[mark.number][1:] for piece in atom.raw]
             else:
-                out += elements[piece.number][0].raw
+                out += found.elements[mark.number][0].raw
         return out
 
     def marks(self, translation: str, text: str, tag: str) -> list[str | Mark]:
@@ -550,17 +562,29 @@ class Content:
 Piece = bytes | Change | Content
 
 
-def without_spaces(marks: Sequence[str | Mark], spaced: Collection[int]) -> list[str | Mark]:
-    """Return a translation without the spaces that its source was given beside some tags."""
-    out = list(marks)
-    for i, mark in enumerate(out):
-        if isinstance(mark, Mark) and mark.number in spaced and mark.kind is AtomKind.OPEN:
-            before = next((n for n in range(i - 1, -1, -1) if isinstance(out[n], str)), None)
-            after = next((n for n in range(i + 1, len(out)) if isinstance(out[n], str)), None)
-            if before is not None and (text := str(out[before])).endswith(" "):
-                out[before] = text[:-1]
-            elif after is not None and (text := str(out[after])).startswith(" "):
-                out[after] = text[1:]
+def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]:
+    """Return a translation with the white space beside elements without width that the file has in the source."""
+    out, before = list(marks), None
+    texts = [i for i, mark in enumerate(marks) if isinstance(mark, str)]
+    n_texts = 0  # before the mark
+    for mark in marks:
+        if isinstance(mark, str):
+            n_texts += 1
+        elif mark.kind is AtomKind.OPEN and (mark.number in source.spaced or mark.number in source.apart):
+            before = texts[n_texts - 1] if n_texts else None
+            after = texts[n_texts] if n_texts < len(texts) else None
+            left, right = (str(out[n]) if n is not None else "" for n in (before, after))
+            if mark.number in source.apart:
+                left = left if left.endswith(" ") else left + " "
+                right = " " + right if right[:1].isalnum() else right
+            elif left.endswith(" "):
+                left = left[:-1]
+            else:
+                right = right.removeprefix(" ")
+            if before is not None:
+                out[before] = left
+            if after is not None:
+                out[after] = right
     return out
 
 
@@ -596,13 +620,25 @@ def pairs(atoms: Sequence[Atom]) -> dict[int, int]:
 
 def _content(atoms: Sequence[Atom], place: Place, collapses: bool) -> list[Piece]:
     """Return a unit, and the bytes around it; bytes alone if it has no text."""
-    atoms = with_divided_ends(atoms)
+    atoms = with_divided_ends(_merged(atoms))
     start, stop = core(atoms)
     if start == stop:
         return [piece for atom in atoms for piece in atom.raw]
     before = [piece for atom in atoms[:start] for piece in atom.raw]
     after = [piece for atom in atoms[stop:] for piece in atom.raw]
     return [*before, Content(atoms[start:stop], place, collapses), *after]
+
+
+def _merged(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return the atoms with neighbours without width as one."""
+    out = list[Atom]()
+    for is_widthless, group in groupby(atoms, lambda atom: atom.kind in (AtomKind.POINT, AtomKind.SPACE)):
+        same = list(group)
+        if is_widthless and len(same) > 1:
+            kind = AtomKind.SPACE if any(atom.kind is AtomKind.SPACE for atom in same) else AtomKind.POINT
+            same = [replace(same[0], kind=kind, raw=[piece for atom in same for piece in atom.raw])]
+        out += same
+    return out
 
 
 def core(atoms: Sequence[Atom]) -> tuple[int, int]:
