@@ -8,6 +8,7 @@ number or a formula is data.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from translate.documents.archive import Archive
 from translate.documents.document import Reading
@@ -189,6 +190,19 @@ def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> 
         else:
             out.append(_item(atom, runs[-1]))
         i += 1
+    return _with_single_spaces(out)
+
+
+def _with_single_spaces(items: Sequence[Item]) -> list[Item]:
+    """Return the items with an element for one space, where no other space is beside it, as text."""
+    out = list[Item]()
+    for n, item in enumerate(items):
+        is_space = item.token.name == "text:s" and item.token.attributes.get("text:c", "1") == "1"
+        before, after = (items[i].text if 0 <= i < len(items) else "" for i in (n - 1, n + 1))
+        if is_space and not before[-1:].isspace() and not after[:1].isspace():
+            out.append(replace(item, kind=AtomKind.TEXT, text=" "))
+        else:
+            out.append(item)
     return out
 
 

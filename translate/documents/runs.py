@@ -283,7 +283,7 @@ class _Writer:
 
     def item(self, item: Item) -> None:
         """Write an item as it was."""
-        if item.kind is AtomKind.TEXT:
+        if item.kind is AtomKind.TEXT and item.token.kind is Kind.TEXT:
             self._enter(item.run)
             self._held(item.text)
             return

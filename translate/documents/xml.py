@@ -421,7 +421,8 @@ class Content:
 
     def may_contain(self, tag: str) -> bool:
         """Return whether the text has what looks like a tag."""
-        return any(f"<{tag}" in atom.text or f"</{tag}" in atom.text for atom in self.atoms if atom.text)
+        text = "".join(atom.text for atom in self.atoms)  # expat gives "<" alone
+        return f"<{tag}" in text or f"</{tag}" in text
 
     def text(self, tag: str) -> str:
         """Return the text; its tags are numbered, and their names begin with `tag`."""
@@ -642,7 +643,7 @@ def _merged(atoms: Sequence[Atom]) -> list[Atom]:
 
 
 def core(atoms: Sequence[Atom]) -> tuple[int, int]:
-    """Return the atoms from the first to the last word, in complete pairs; nothing if there is no word."""
+    """Return the atoms from the first to the last word, in complete pairs; nothing if there is no text."""
     if not any(atom.text.strip() for atom in atoms):
         return 0, 0
     partners, start, stop = pairs(atoms) | _sections(atoms), 0, len(atoms)
