@@ -99,6 +99,7 @@ _PARTS = re.compile(
     r"|threadedcomments|core-properties)\+xml$"
 )
 _TABLE_TYPE = "spreadsheetml.table+xml"
+_LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
 # Fields that show nothing where they are, such as entries of an index.
@@ -120,9 +121,10 @@ def read(data: bytes, reading: Reading) -> Package:
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
         code.read(archive.read(part), reading, part)
+    names_source = re.compile(rb"""["']%s\b""" % re.escape(reading.source.encode()), re.IGNORECASE)
     parts = dict[str, Part]()
     for part, kind in types.items():
-        if _PARTS.search(kind):
+        if _PARTS.search(kind) and not (_LANGUAGES.search(kind) and not names_source.search(archive.read(part))):
             table = _table(reading, kept, code, has_prompts=bool(_PROMPTS.search(kind)))
             parts[part] = divide(archive.read(part), table, reading, part)
     if not parts:

@@ -20,7 +20,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
@@ -40,6 +41,9 @@ _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(\w+));")
 _IMPOSSIBLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 XML = "http://www.w3.org/XML/1998/namespace"
+
+
+_NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
 # Tokens
@@ -72,7 +76,7 @@ class Token(NamedTuple):
     raw: bytes
     start: int
     name: str = ""
-    attributes: Mapping[str, str] = {}
+    attributes: Mapping[str, str] = _NO_ATTRIBUTES
     text: str = ""
     cdata: bool = False
 
@@ -99,6 +103,24 @@ def tokens(
     return _Tokens(data, name, prefixes, declares_entities, entities).all()
 
 
+class _Names(dict[str, str]):
+    """The name of an element or attribute as tables have it, of each name that expat gives."""
+
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefixes = prefixes
+
+    def __missing__(self, name: str) -> str:
+        space, is_qualified, local = name.rpartition("}")
+        prefix = self._prefixes.get(space, "xml" if space == XML else f"{{{space}}}")
+        found = local if not is_qualified else prefix + (":" if prefix[-1:] not in ("}", "") else "") + local
+        self[name] = found
+        return found
+
+
+_Event = tuple[Kind, int, str, Sequence[str]]  # its start, the text or name, and attributes
+
+
 class _Tokens:
     """The events of expat, each with the bytes up to the next one.
 
@@ -108,46 +130,44 @@ class _Tokens:
     def __init__(
         self, data: bytes, name: str, prefixes: Mapping[str, str], declares_entities: bool, entities: Mapping[str, str]
     ) -> None:
-        self._data, self._name, self._prefixes, self._entities = data, name, prefixes, entities
-        self._names: dict[str, str] = {}
-        self._events: list[tuple[Kind, int, str, list[str]]] = []
-        self._depth, self._has_begun = 0, False
+        self._data, self._name, self._entities = data, name, entities
+        self._names = _Names(prefixes)
+        self._events = list[_Event]()
+        self._depth, self._is_cdata = 0, False
         self._parser = parser = expat.ParserCreate("utf-8", "}")
+
+        def add(kind: Kind, text: str = "", attributes: Sequence[str] = ()) -> None:
+            self._events.append((kind, parser.CurrentByteIndex, text, attributes))
+
         parser.ordered_attributes = parser.specified_attributes = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = lambda name: self._event(Kind.END, name)
-        parser.CharacterDataHandler = lambda text: self._event(Kind.TEXT, text)
-        parser.StartCdataSectionHandler = lambda: self._event(Kind.CDATA)
-        parser.EndCdataSectionHandler = lambda: self._event(Kind.CDATA)
-        parser.DefaultHandler = lambda _: self._event(Kind.REST)  # references to entities are not expanded then
+        parser.StartElementHandler = lambda name, attributes: add(Kind.START, name, attributes)
+        parser.EndElementHandler = lambda name: add(Kind.END, name)
+        parser.CharacterDataHandler = lambda text: add(Kind.TEXT, text)
+        parser.StartCdataSectionHandler = lambda: add(Kind.CDATA)
+        parser.EndCdataSectionHandler = lambda: add(Kind.CDATA)
+        parser.DefaultHandler = lambda _: add(Kind.REST)  # references to entities are not expanded then
         if not declares_entities:
             parser.EntityDeclHandler = self._entity
-
-    def _event(self, kind: Kind, text: str = "", attributes: list[str] | None = None) -> None:
-        start = self._parser.CurrentByteIndex if self._has_begun else 0  # a byte order mark is in the first token
-        self._has_begun = True
-        self._events.append((kind, start, text, attributes or []))
-
-    def _start(self, name: str, attributes: list[str]) -> None:
-        self._event(Kind.START, name, attributes)
 
     def _entity(self, *_: object) -> None:
         raise UserError(f"{self._name}: it declares entities of XML, which documents of this kind have no need of")
 
     def all(self) -> Iterator[Token]:
-        data, cdata = self._parsed(), False
+        data, last = self._parsed(), list[_Event]()
         for at in range(0, len(data) + 1, _CHUNK):
             try:
                 self._parser.Parse(data[at : at + _CHUNK], at + _CHUNK > len(data))
             except expat.ExpatError as error:
                 what = f"{expat.ErrorString(error.code)} in line {error.lineno}, column {error.offset + 1}"
                 raise UserError(f"{self._name}: the XML is damaged: {what}") from None
-            events, self._events = self._events, self._events[-1:]
-            for (kind, start, text, attributes), (_, stop, _, _) in zip(events, events[1:], strict=False):
-                cdata = (not cdata) if kind is Kind.CDATA else cdata
-                yield self._token(kind, start, stop, text, attributes, cdata)
-        for kind, start, text, attributes in self._events:
-            yield self._token(kind, start, len(data), text, attributes, cdata)
+            events, self._events = last + self._events, []
+            if events and not last:  # a byte order mark is in the first token
+                events[0] = (events[0][0], 0, *events[0][2:])
+            last = events[-1:]
+            for event, following in pairwise(events):
+                yield self._token(event, following[1])
+        for event in last:
+            yield self._token(event, len(data))
 
     def _parsed(self) -> bytes:
         """Return the file with references to a tab, of the same length, for those to known entities."""
@@ -161,39 +181,33 @@ class _Tokens:
 
         return _NAMED.sub(same_length, self._data)
 
-    def _token(self, kind: Kind, start: int, stop: int, text: str, attributes: list[str], cdata: bool) -> Token:
+    def _token(self, event: _Event, stop: int) -> Token:
+        kind, start, text, attributes = event
         raw = self._data[start:stop]
+        if kind is Kind.TEXT:
+            if self._entities and (self._is_cdata or raw.startswith(b"&")):
+                text = raw.decode() if self._is_cdata else self._unescaped(raw)
+            return Token(kind, raw, start, "", _NO_ATTRIBUTES, text, self._is_cdata)
+        if kind is Kind.END:
+            self._depth -= 1
+            return Token(kind, raw, start, self._names[text])
         if kind is Kind.START:
             self._depth += 1
             if self._depth > _DEEPEST:
                 raise UserError(f"{self._name}: its elements are nested more than {_DEEPEST:,} deep")
-            named = dict(zip(map(self._short, attributes[::2]), attributes[1::2], strict=True)) if attributes else {}
-            if named and self._entities and b"&" in raw:
-                named = {key: self._unescaped(value) for key, value in zip(named, _values(raw).values(), strict=True)}
-            return Token(kind, raw, start, self._short(text), named)
-        if kind is Kind.END:
-            self._depth -= 1
-            return Token(kind, raw, start, self._short(text))
-        if kind is Kind.TEXT:
-            if self._entities and (cdata or raw.startswith(b"&")):
-                text = raw.decode() if cdata else self._unescaped(raw)
-            return Token(kind, raw, start, text=text, cdata=cdata)
-        if kind is Kind.REST and raw.startswith(b"&"):
-            kind = Kind.REFERENCE
-        return Token(kind, raw, start)
+            if not attributes:
+                return Token(kind, raw, start, self._names[text])
+            values = attributes[1::2]
+            if self._entities and b"&" in raw:
+                values = [self._unescaped(value) for value in _values(raw).values()]
+            named = dict(zip(map(self._names.__getitem__, attributes[::2]), values, strict=True))
+            return Token(kind, raw, start, self._names[text], named)
+        if kind is Kind.CDATA:
+            self._is_cdata = not self._is_cdata
+        return Token(Kind.REFERENCE if raw.startswith(b"&") else kind, raw, start)
 
     def _unescaped(self, raw: bytes) -> str:
         return unescaped(raw.decode(), self._entities)
-
-    def _short(self, name: str) -> str:
-        """Return the name of an element or attribute as tables have it."""
-        found = self._names.get(name)
-        if found is None:
-            space, is_qualified, local = name.rpartition("}")
-            prefix = self._prefixes.get(space, "xml" if space == XML else f"{{{space}}}")
-            found = local if not is_qualified else prefix + (":" if prefix[-1:] not in ("}", "") else "") + local
-            self._names[name] = found
-        return found
 
 
 def _values(raw: bytes) -> dict[str, bytes]:
@@ -922,10 +936,10 @@ class _Division:
     def _tag(self, token: Token) -> list[Piece]:
         """Return the pieces of a start tag: attributes may be units, and others may change."""
         table = self._table
-        texts = (
-            {*table.texts.get(token.name, ()), *table.texts.get("", ())} if table.texts and token.attributes else set()
-        )
-        changes = table.changes(token) if table.changes and token.attributes else {}
+        if not token.attributes:
+            return [token.raw]
+        texts = {*table.texts.get(token.name, ()), *table.texts.get("", ())}
+        changes = table.changes(token) if table.changes else {}
         if texts.isdisjoint(token.attributes) and not changes:
             return [token.raw]
         out, end = list[Piece](), 0
