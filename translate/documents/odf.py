@@ -36,6 +36,7 @@ from translate.errors import UserError
 _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+_MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
     **{
         f"{_OASIS}:{name}:1.0": name
@@ -84,7 +85,10 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
     if _MANIFEST not in archive.names:
         raise UserError(f"{reading.name}: is no OpenDocument: it has no {_MANIFEST}")
     kinds = dict[str, str]()
-    for token in tokens(archive.read(_MANIFEST), f"{reading.name}: {_MANIFEST}", _PREFIXES):
+    data = archive.read(_MANIFEST)
+    if b"xmlns:manifest" not in data:  # early versions declare it in a DTD, which is not read
+        data = data.replace(b"<manifest:manifest", b'<manifest:manifest xmlns:manifest="%s"' % _MANIFEST_XML, 1)
+    for token in tokens(data, f"{reading.name}: {_MANIFEST}", _PREFIXES):
         path, kind = (token.attributes.get(f"manifest:{name}", "") for name in ("full-path", "media-type"))
         if token.kind is Kind.START and token.name == "manifest:encryption-data":
             raise UserError(f"{reading.name}: is encrypted; save it without a password")

@@ -293,9 +293,9 @@ class _Reader:
     def _text(self, atom: Atom) -> None:
         raw = [self._holder, *atom.raw, b"</" + _name(self._holder) + b">"] if self._holder else atom.raw
         token = atom.token._replace(cdata=False)
-        item = Item(atom.kind, token, atom.raw, atom.text, run=self._run, parts=[(self._run, raw)])
-        item.kind = AtomKind.OBJECT if self._styles.is_run(self._run) else item.kind
-        self._add(item)
+        is_code = self._styles.is_run(self._run)
+        kind, text = (AtomKind.OBJECT, "") if is_code else (atom.kind, atom.text)
+        self._add(Item(kind, token, atom.raw, text, run=self._run, parts=[(self._run, raw)]))
 
     def _element(self, atom: Atom) -> None:
         item = Item(atom.kind, atom.token, atom.raw, parts=[(self._run, atom.raw)])
