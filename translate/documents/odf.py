@@ -99,7 +99,7 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
         path for path in kinds if path in archive.names and path.rpartition("/")[0] + "/" * ("/" in path) in folders
     ]
     parts = [path for path in parts if ends.fullmatch(path.rpartition("/")[2])]
-    if "content.xml" not in parts:
+    if "content.xml" not in parts and "styles.xml" not in parts:
         raise UserError(f"{reading.name}: is no OpenDocument: its manifest names no content.xml")
     return parts
 
@@ -122,6 +122,7 @@ def _table(reading: Reading) -> Table:
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
+        texts={"table:table-cell": ("office:string-value",)},  # read instead of the paragraphs of the cell
         role=styles.role,
         changes=changes,
         language=language,

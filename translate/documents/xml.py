@@ -39,6 +39,7 @@ _ATTRIBUTE = re.compile(rb"""[\s](?P<name>[^\s=/>]+)\s*=\s*(?:"(?P<double>[^"]*)
 _SPACE = re.compile(r"[ \t\r\n]+")
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(\w+));")
 _IMPOSSIBLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_OFTEN_ESCAPED = (">", '"', "'", "\u00a0")  # though they need not be
 _PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 XML = "http://www.w3.org/XML/1998/namespace"
 
@@ -269,7 +270,7 @@ class Role(enum.Enum):
     SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break
     OBJECT = enum.auto()  # as POINT, in the place of a word: <g1/>
     TEXT = enum.auto()  # an empty element that stands for characters; see `Table.characters`
-    COPY = enum.auto()  # it is copied, but for a BLOCK in it that the table names; in a unit, it has no width
+    COPY = enum.auto()  # copied with its attributes, but for a BLOCK in it that is named; in a unit, without width
     LANGUAGE = enum.auto()  # outside of units: its text is the language of the document
 
 
@@ -535,12 +536,10 @@ class Content:
         if found := _IMPOSSIBLE.search(text):
             raise self._wrong(f"XML has no character U+{ord(found[0]):04X}")
         text = text.replace("\n", self.place.newline)
-        own = [atom for atom in self.atoms if atom.kind is AtomKind.TEXT and atom.text.strip()]
-        is_cdata = bool(own) and all(atom.token.cdata for atom in own)
-        if is_cdata and self._has_characters(text):
+        if self._is_cdata and self._has_characters(text):
             data = text.replace("]]>", "]]]]><![CDATA[>").encode()
             return b"<![CDATA[" + data + b"]]>" if self._has_sections else data
-        known = self.place.references | self._references
+        known = self._references
         data = text.encode().replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", known.get(">", b"&gt;"))
         if self.quote:
             data = data.replace(self.quote.encode(), b"&quot;" if self.quote == '"' else b"&apos;")
@@ -548,9 +547,15 @@ class Content:
         for character, reference in known.items():
             if character not in "&<>;#" and not character.isalnum():
                 data = data.replace(character.encode(), reference)
-        return data if not is_cdata or self._has_sections else b"]]>" + data + b"<![CDATA["
+        return data if not self._is_cdata or self._has_sections else b"]]>" + data + b"<![CDATA["
 
-    @property
+    @cached_property
+    def _is_cdata(self) -> bool:
+        """Whether all words are in CDATA sections."""
+        own = [atom.token.cdata for atom in self.atoms if atom.kind is AtomKind.TEXT and atom.text.strip()]
+        return bool(own) and all(own)
+
+    @cached_property
     def _has_sections(self) -> bool:
         """Whether the ends of CDATA sections are within it; otherwise, they are around it."""
         return any(atom.kind is AtomKind.NOTHING for atom in self.atoms)
@@ -570,8 +575,8 @@ class Content:
         for atom in self.atoms:
             if atom.text and atom.token.raw.startswith(b"&"):
                 found.setdefault(atom.text, atom.token.raw)
-        known = {*found, *self.place.references}
-        return found | {character: character.encode() for character in known if character in plain}
+        known = self.place.references | found
+        return known | {character: character.encode() for character in known if character in plain}
 
 
 Piece = bytes | Change | Content
@@ -860,7 +865,7 @@ class _Division:
             self._copy(token.raw)
             return
         role = (table.role(token) if table.role else None) or table.elements.get(token.name)
-        raw = self._tag(token)
+        raw = [token.raw] if role is Role.COPY else self._tag(token)
         if frame.role is not Role.UNIT:
             frame.pieces += raw
             if role in (Role.UNIT, Role.COPY, Role.LANGUAGE) or frame.role is Role.COPY:
@@ -913,7 +918,7 @@ class _Division:
             frame.pieces.append(token.raw if new is None else Change(token.raw, new.encode()))
         else:
             self._copy(token.raw)
-        if token.kind is Kind.TEXT and token.raw.startswith(b"&"):
+        if token.kind is Kind.TEXT and token.raw.startswith(b"&") and token.text in _OFTEN_ESCAPED:
             self._place.references.setdefault(token.text, token.raw)
 
     def _copy(self, raw: bytes) -> None:
@@ -930,7 +935,8 @@ class _Division:
             found = self._table.contents(frame.start, atoms, self._place)
         else:
             found = contents(atoms, self._place, self._table.collapses)
-        self._contents += [piece for piece in found if isinstance(piece, Content)]
+        inner = {piece for atom in atoms for piece in atom.raw if isinstance(piece, Content)}  # known already
+        self._contents += [piece for piece in found if isinstance(piece, Content) and piece not in inner]
         frame.pieces += found
 
     def _tag(self, token: Token) -> list[Piece]:

@@ -1,0 +1,252 @@
+"""OpenDocument: a paragraph is one text, formats follow their words, and what is no text stays as it is."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from io import BytesIO
+from xml.etree import ElementTree
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.documents.stubs import backwards, texts, translated, upper
+from translate.errors import UserError
+
+OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+TEXT = f"{{{OASIS}:text:1.0}}"
+NAMESPACES = " ".join(
+    [
+        *(f'xmlns:{name}="{OASIS}:{name}:1.0"' for name in ("text", "office", "style", "table", "presentation")),
+        f'xmlns:draw="{OASIS}:drawing:1.0" xmlns:svg="{OASIS}:svg-compatible:1.0"',
+        f'xmlns:fo="{OASIS}:xsl-fo-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"',
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"',
+    ]
+)
+STYLES = (
+    '<style:style style:name="P9" style:family="paragraph" style:parent-style-name="Preformatted_20_Text"/>'
+    '<style:style style:name="T1" style:family="text"><style:text-properties fo:language="de" fo:country="AT"/>'
+    "</style:style>"
+)
+
+
+def package(files: dict[str, str], manifest: str = "") -> bytes:
+    """Return a package with a manifest."""
+    entries = "".join(
+        f'<m:file-entry m:full-path="{name}" m:media-type="text/xml">{manifest}</m:file-entry>' for name in files
+    )
+    data = BytesIO()
+    with ZipFile(data, "w", ZIP_DEFLATED) as members:
+        members.writestr("mimetype", "application/vnd.oasis.opendocument.text", ZIP_STORED)
+        for name, content in files.items():
+            members.writestr(name, content)
+        members.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{OASIS}:manifest:1.0">{entries}</m:manifest>')
+    return data.getvalue()
+
+
+def document(content: str, **others: str) -> bytes:
+    """Return a text document."""
+    start = f"<office:document-content {NAMESPACES}><office:automatic-styles>{STYLES}</office:automatic-styles>"
+    body = f"<office:body><office:text>{content}</office:text></office:body></office:document-content>"
+    return package({"content.xml": start + body} | {f"{name}.xml": other for name, other in others.items()})
+
+
+def p(content: str) -> str:
+    return f"<text:p>{content}</text:p>"
+
+
+def span(style: str, content: str) -> str:
+    return f'<text:span text:style-name="{style}">{content}</text:span>'
+
+
+NOTE = (
+    '<text:note text:id="f1"><text:note-citation>1</text:note-citation><text:note-body><text:p>Die Anmerkung</text:p>'
+    "</text:note-body></text:note>"
+)
+COMMENT = (
+    '<office:annotation office:name="a"><dc:creator>Ich</dc:creator><text:p>Gut so</text:p></office:annotation>',
+    '<office:annotation-end office:name="a"/>',
+)
+FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><svg:desc>Formel</svg:desc></draw:frame>'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (p("Ein " + span("B", "fettes") + " Wort"), ["Ein <g1>fettes</g1> Wort"]),
+        (p(span("T", "Ein ") + span("B", "fettes") + span("T", " langes Wort")), ["Ein <g1>fettes</g1> langes Wort"]),
+        (p(span("T", "Ein ") + span("T", "Wort")), ["Ein Wort"]),
+        (p(span("A", "eins " + span("B", "zwei")) + " und mehr"), ["<g1>eins </g1><g2>zwei</g2> und mehr"]),
+        (
+            p("Ein " + span("A", '<text:a xlink:href="x">Link</text:a> da') + " hier"),
+            ["Ein <g1><g2>Link</g2> da</g1> hier"],
+        ),
+        (p("a<text:s/>b"), ["a b"]),
+        (p('a <text:s text:c="3"/>b'), ["a <g1></g1>b"]),
+        (p("Name:<text:tab/>Wert<text:line-break/>zwei"), ["Name: <g1></g1>Wert <g2></g2>zwei"]),
+        (p("Wort" + NOTE + " hier"), ["Wort<g1></g1> hier", "Die Anmerkung"]),
+        (p("Ein " + COMMENT[0] + "Wort" + COMMENT[1] + " hier"), ["Ein <g1>Wort</g1> hier", "Gut so"]),
+        (p("Seite <text:page-number>3</text:page-number> unten"), ["Seite <g1/> unten"]),
+        (p("Siehe <text:bookmark-ref>Bild</text:bookmark-ref> unten"), ["Siehe <g1>Bild</g1> unten"]),
+        (p("Die " + FRAME + " gilt"), ["Die <g1/> gilt", "Formel"]),
+        (p("a\n  b"), ["a b"]),
+        ("<text:tracked-changes><text:p>alt</text:p></text:tracked-changes>" + p("neu"), ["neu"]),
+        ('<text:p text:style-name="P9">x = 1</text:p>', []),
+        (p("Das " + span("Source_20_Text", "f()") + " da"), ["Das <g1/> da"]),
+        ('<table:table-cell office:value-type="float" office:value="3"><text:p>3,0</text:p></table:table-cell>', []),
+        ('<table:table-cell office:value-type="string"><text:p>drei</text:p></table:table-cell>', ["drei"]),
+        ('<table:table-cell office:string-value="vier"><text:p>vier</text:p></table:table-cell>', ["vier", "vier"]),
+        ('<table:table-cell office:value-type="string" table:formula="A1"><text:p>x</text:p></table:table-cell>', []),
+        (
+            '<table:table-cell office:value-type="float"><office:annotation><text:p>Gut</text:p></office:annotation>'
+            "<text:p>3</text:p></table:table-cell>",
+            ["Gut"],
+        ),
+        ('<draw:frame presentation:placeholder="true"><draw:text-box/><text:p>hier</text:p></draw:frame>', []),
+        ("<presentation:footer-decl>Fuß</presentation:footer-decl>", ["Fuß"]),
+        (p("") + "<text:p/>", []),
+    ],
+)
+def test_a_paragraph_is_one_text(content: str, expected: Sequence[str]) -> None:
+    data = document(content)
+    assert texts(data, "a.odt") == expected
+    assert translated(data, "a.odt", str) == data
+
+
+OBJECTS = st.sampled_from(
+    [
+        "<text:tab/>",
+        "<text:line-break/>",
+        '<text:s text:c="2"/>',
+        "<text:page-number>3</text:page-number>",
+        NOTE.replace("Die Anmerkung", "ANMERKUNG"),
+        '<text:bookmark-start text:name="a"/>',
+        '<text:bookmark-end text:name="a"/>',
+    ]
+)
+
+
+@st.composite
+def paragraphs(draw: st.DrawFn) -> str:
+    """A paragraph whose words are all different, with spans and links within each other, and elements in between."""
+    count = 0
+
+    def content(depth: int) -> str:
+        nonlocal count
+        parts = list[str]()
+        for _ in range(draw(st.integers(1, 4))):
+            kind = draw(st.sampled_from(["word", "word", "object", "span", "link"] if depth < 3 else ["word"]))
+            if kind == "word":
+                count += 1
+                parts.append(f" wort{count} ")
+            elif kind == "object":
+                parts.append(draw(OBJECTS))
+            elif kind == "span":
+                parts.append(span(draw(st.sampled_from("AB")), content(depth + 1)))
+            else:
+                parts.append(f'<text:a xlink:href="x">{content(depth + 1)}</text:a>')
+        return "".join(parts)
+
+    return p(content(0))
+
+
+def formats(data: bytes) -> dict[str, list[str]]:
+    """Return the spans and links around each word."""
+    found = dict[str, list[str]]()
+
+    def walk(element: ElementTree.Element, around: list[str]) -> None:
+        for text in (element.text, *(child.tail for child in element)):
+            for word in re.findall(r"wort\d+|WORT\d+", text or ""):
+                found[word.upper()] = around
+        for child in element:
+            walk(child, [*around, child.tag + str(child.attrib)])
+
+    walk(paragraph(data), [])
+    return found
+
+
+def paragraph(data: bytes) -> ElementTree.Element:
+    with ZipFile(BytesIO(data)) as members:
+        found = ElementTree.fromstring(members.read("content.xml")).find(f".//{TEXT}p")
+    assert found is not None
+    return found
+
+
+@given(paragraphs())
+def test_formats_follow_their_words(content: str) -> None:
+    """Each word keeps its spans and links when words change places, and each other element is still there, once."""
+    data = document(content)
+    assert translated(data, "a.odt", str) == data
+    names = {f"{TEXT}span", f"{TEXT}p"}
+    for stub in (upper, backwards):
+        result = translated(data, "a.odt", stub)
+        assert formats(result) == formats(data)
+        elements = (
+            Counter(item.tag for item in paragraph(file).iter() if item.tag not in names) for file in (data, result)
+        )
+        assert next(elements) == next(elements)
+
+
+def test_language_is_that_of_the_translation() -> None:
+    title = "<dc:title>Ein Titel</dc:title><dc:language>de-DE</dc:language>"
+    meta = f"<office:document-meta {NAMESPACES}>{title}</office:document-meta>"
+    result = translated(document(p("Hallo"), meta=meta), "a.odt", upper)
+    with ZipFile(BytesIO(result)) as members:
+        assert b'fo:language="en" fo:country="US"' in members.read("content.xml")
+        assert b"<dc:title>EIN TITEL</dc:title><dc:language>en-US</dc:language>" in members.read("meta.xml")
+        assert [member.filename for member in members.infolist()][0] == "mimetype"
+        assert members.infolist()[0].compress_type == ZIP_STORED
+
+
+def test_headers_of_masters_are_texts_and_prompts_are_none() -> None:
+    frames = (
+        '<draw:frame presentation:class="title"><text:p>Klicken</text:p></draw:frame>'
+        '<draw:frame presentation:class="footer"><text:p>Fußzeile</text:p></draw:frame>'
+    )
+    master = f"<style:master-page><style:header><text:p>Kopfzeile</text:p></style:header>{frames}</style:master-page>"
+    styles = f"<office:document-styles {NAMESPACES}>{master}</office:document-styles>"
+    assert texts(document("", styles=styles), "a.odp") == ["Kopfzeile", "Fußzeile"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (package({"other.xml": "<a/>"}), "is no OpenDocument: its manifest names no content.xml"),
+        (package({"content.xml": "<a/>"}, "<m:encryption-data/>"), "is encrypted"),
+        (document("<text:p>"), "content.xml: the XML is damaged: mismatched tag"),
+    ],
+)
+def test_what_is_not_translated_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=f"^a.odt: {re.escape(message)}"):
+        texts(data, "a.odt")
+
+
+def test_a_library_reads_what_is_written() -> None:
+    odfdo = pytest.importorskip("odfdo", reason="makes documents with odfdo, of the extra dev")
+    file = odfdo.Document("text")
+    file.body.clear()
+    content = odfdo.Paragraph("ein absatz mit ")
+    content.append(odfdo.Span("fettem", style="T1"))
+    content.append_plain_text(" wort   und\ttab\nzeile.")
+    file.body.append(content)
+    content.insert_note(after="absatz", note_id="n1", citation="1", body="die fußnote")
+    content.insert_annotation(after="wort", body="ein kommentar", creator="Autor")
+    file.body.append(odfdo.Header(1, "eine überschrift"))
+    table = odfdo.Table("blatt", 2, 2)
+    table.set_value("A1", "zelle")
+    table.set_value("B2", 3.5)
+    file.body.append(table)
+    saved = BytesIO()
+    file.save(saved)
+    data = saved.getvalue()
+    assert translated(data, "a.odt", str) == data
+    result = odfdo.Document(BytesIO(translated(data, "a.odt", upper))).body
+    assert [str(item.inner_text) for item in result.get_spans()] == ["FETTEM"]
+    assert [note.note_body for note in result.get_notes()] == ["DIE FUSSNOTE"]
+    assert [note.note_body for note in result.get_annotations()] == ["EIN KOMMENTAR"]
+    assert [note.creator for note in result.get_annotations()] == ["Autor"]
+    assert [str(item.inner_text) for item in result.headers] == ["EINE ÜBERSCHRIFT"]
+    assert result.get_table(0).get_values() == [["ZELLE", None], [None, 3.5]]
+    assert result.get_table(0).name == "blatt"
+    assert "WORT   UND\tTAB\nZEILE." in result.get_paragraph(0).get_formatted_text()

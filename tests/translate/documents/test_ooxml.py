@@ -1,0 +1,438 @@
+"""Documents of Office: a paragraph is one text, formats follow their words, and what is no text stays as it is."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
+from types import ModuleType
+from xml.etree import ElementTree
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.documents.stubs import backwards, texts, translated, upper
+from translate.errors import UserError
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+NAMESPACES = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
+    'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" '
+    'xmlns:v="urn:schemas-microsoft-com:vml"'
+)
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+MAIN = f"{WORD}.document.main+xml"
+
+
+def package(types: Mapping[str, str], parts: Mapping[str, str]) -> bytes:
+    """Return a package of parts with content types."""
+    over = "".join(f'<Override PartName="/{name}" ContentType="{kind}"/>' for name, kind in types.items())
+    start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    file = BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as members:
+        members.writestr(
+            "[Content_Types].xml", f'{start}<Default Extension="xml" ContentType="application/xml"/>{over}</Types>'
+        )
+        for name, content in parts.items():
+            members.writestr(name, content)
+    return file.getvalue()
+
+
+def document(*paragraphs: str, styles: str = "", main: str = MAIN) -> bytes:
+    """Return a document of Word."""
+    body = "".join(f"<w:p>{content}</w:p>" for content in paragraphs)
+    return package(
+        {"text/main.xml": main, "looks.xml": f"{WORD}.styles+xml"},
+        {
+            "text/main.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>",
+            "looks.xml": f"<w:styles {NAMESPACES}>{styles}</w:styles>",
+        },
+    )
+
+
+def run(text: str, properties: str = "") -> str:
+    inside = f"<w:rPr>{properties}</w:rPr>" if properties else ""
+    return f'<w:r>{inside}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def char(kind: str) -> str:
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+def code(instruction: str) -> str:
+    return f'<w:r><w:instrText xml:space="preserve"> {instruction} </w:instrText></w:r>'
+
+
+def mark(number: int) -> str:
+    return f'<w:bookmarkStart w:id="{number}" w:name="name"/>'
+
+
+def end(number: int) -> str:
+    return f'<w:bookmarkEnd w:id="{number}"/>'
+
+
+BOX = "<w:txbxContent><w:p><w:r><w:t>Im Kasten</w:t></w:r></w:p></w:txbxContent>"
+BOXES = (
+    f"<w:r><mc:AlternateContent><mc:Choice><w:drawing>{BOX}</w:drawing></mc:Choice>"
+    f"<mc:Fallback><w:pict>{BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+)
+CONTROL = '<w:sdtPr><w:alias w:val="a"/></w:sdtPr>'
+DELETED = '<w:del w:id="1"><w:r><w:delText>alt</w:delText></w:r></w:del>'
+COMMENT = (
+    '<w:commentRangeStart w:id="1"/>',
+    '<w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r>',
+)
+FIELD = char("begin") + code("PAGEREF x") + char("separate") + run("5") + char("end")
+CODE_STYLES = (
+    '<w:style w:type="paragraph" w:styleId="Quelle"><w:name w:val="Source Code"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Meine"><w:name w:val="Mine"/><w:basedOn w:val="Quelle"/></w:style>'
+    '<w:style w:type="character" w:styleId="Wort"><w:name w:val="HTML Code"/></w:style>'
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (run("Der ", '<w:lang w:val="de-DE"/>') + '<w:proofErr w:type="spellStart"/>' + run("Hund"), ["Der Hund"]),
+        (run("Ein ") + run("fettes", "<w:b/>") + run(" Wort"), ["Ein <g1>fettes</g1> Wort"]),
+        (
+            run("fett ", "<w:b/>") + run("auch", "<w:b/><w:noProof/>") + run(" und mehr als das"),
+            ["<g1>fett auch</g1> und mehr als das"],
+        ),
+        (run("Alles ", "<w:b/>") + run("fett", "<w:b/>"), ["Alles fett"]),
+        (run("Ein") + run(" ", "<w:b/>") + run("Wort"), ["Ein Wort"]),
+        ('<w:hyperlink r:id="a">' + run("Link", "<w:u/>") + "</w:hyperlink>" + run(" da"), ["<g1>Link</g1> da"]),
+        (run("Name:") + "<w:r><w:tab/><w:t>Wert</w:t><w:br/></w:r>", ["Name: <g1></g1>Wert"]),
+        (run("Wort") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" hier"), ["Wort<g1></g1> hier"]),
+        (run("Seite ") + FIELD + run(" unten"), ["Seite <g1>5</g1> unten"]),
+        (run("Seite ") + char("begin") + code("PAGE") + char("end") + run(" unten"), ["Seite <g1/> unten"]),
+        (run("Wort") + char("begin") + code('XE "W"') + char("end") + run(" hier"), ["Wort<g1></g1> hier"]),
+        (
+            run("Ab ") + f'<w:fldSimple w:instr="REF a">{run("Bild 1")}</w:fldSimple>' + run("!"),
+            ["Ab <g1>Bild 1</g1>!"],
+        ),
+        (
+            char("begin") + code("IF ") + FIELD + code('= "1"') + char("separate") + run("Ergebnis") + char("end"),
+            ["Ergebnis"],
+        ),
+        (char("begin") + code("TOC") + char("separate") + run("Kapitel"), ["Kapitel"]),
+        (run("Kapitel") + char("end"), ["Kapitel"]),
+        (run("Weg ") + DELETED + f'<w:ins w:id="2">{run("neu")}</w:ins>', ["Weg <g1></g1><g2>neu</g2>"]),
+        (COMMENT[0] + run("Ein") + COMMENT[1] + run(" Wort"), ["<g1>Ein</g1><g2></g2> Wort"]),
+        (
+            run("Ein ") + mark(1) + run("Wort") + mark(2) + run(" und") + end(1) + run(" da") + end(2),
+            ["Ein <g1>Wort<g2></g2> und</g1> da"],
+        ),
+        (f"<w:sdt>{CONTROL}<w:sdtContent>{run('Inhalt')}</w:sdtContent></w:sdt>" + run(" da"), ["<g1>Inhalt</g1> da"]),
+        (run("Die ") + "<m:oMath><m:r><m:t>a+b</m:t></m:r></m:oMath>" + run(" gilt"), ["Die <g1/> gilt"]),
+        (
+            "<w:r><w:t>E</w:t><w:noBreakHyphen/><w:t>Mail Do</w:t><w:softHyphen/><w:t>nau</w:t></w:r>",
+            ["E\u2011Mail Donau"],
+        ),
+        (run("Vor ") + BOXES + run("nach"), ["Vor <g1></g1>nach", "Im Kasten", "Im Kasten"]),
+        (
+            run("Bild ") + '<w:r><w:drawing><wp:docPr id="1" name="Picture 1" descr="Ein Hund"/></w:drawing></w:r>',
+            ["Bild", "Ein Hund"],
+        ),
+        (
+            '<w:r><w:pict><v:shape alt="Ein Haus"><v:textpath string="Entwurf"/></v:shape></w:pict></w:r>',
+            ["Ein Haus", "Entwurf"],
+        ),
+        ('<w:pPr><w:pStyle w:val="Meine"/></w:pPr>' + run("x = 1"), []),
+        (
+            run("Die Funktion ")
+            + run("f", '<w:rStyle w:val="Wort"/>')
+            + run("()", '<w:rStyle w:val="Wort"/>')
+            + run(" gibt"),
+            ["Die Funktion <g1/> gibt"],
+        ),
+        (run("a &lt;g1&gt; b ") + run("c", "<w:b/>"), ["a <g1> b <gg1>c</gg1>"]),
+        ("<w:r><w:tab/></w:r>", []),
+        (run(" "), []),
+        ("<w:r/><w:hyperlink/>" + run("Text") + "<w:r><w:t/></w:r>", ["Text"]),
+    ],
+)
+def test_a_paragraph_is_one_text(content: str, expected: Sequence[str]) -> None:
+    data = document(content, styles=CODE_STYLES)
+    assert texts(data, "a.docx") == expected
+    assert translated(data, "a.docx", str) == data
+
+
+FORMATS = ["", "<w:b/>", "<w:i/>", '<w:b/><w:color w:val="FF0000"/>', '<w:rStyle w:val="Hyperlink"/>']
+OBJECTS = [
+    "<w:r><w:tab/></w:r>",
+    "<w:r><w:br/></w:r>",
+    '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:footnoteReference w:id="7"/></w:r>',
+    "<m:oMath><m:r><m:t>x</m:t></m:r></m:oMath>",
+    '<w:proofErr w:type="spellStart"/>',
+    '<w:del w:id="3"><w:r><w:delText>weg</w:delText></w:r></w:del>',
+    char("begin") + code("PAGE") + char("end"),
+    '<w:bookmarkStart w:id="4" w:name="a"/>',
+    '<w:bookmarkEnd w:id="4"/>',
+    char("begin") + code("REF x") + char("separate"),
+    char("end"),
+]
+
+
+@st.composite
+def paragraphs(draw: st.DrawFn) -> str:
+    """A paragraph whose words are all different, with formats, links, and elements in between."""
+    count = 0
+
+    def words() -> str:
+        nonlocal count
+        count += 1
+        return f" wort{count}{draw(st.sampled_from(['', ' ', '. ']))}"
+
+    def runs(most: int) -> Iterator[str]:
+        for _ in range(draw(st.integers(1, most))):
+            if draw(st.booleans()):
+                language = draw(st.sampled_from(["", '<w:lang w:val="de-DE"/>', "<w:noProof/>"]))
+                yield run(words(), draw(st.sampled_from(FORMATS)) + language)
+            else:
+                yield draw(st.sampled_from(OBJECTS))
+
+    parts = list[str]()
+    for content in runs(6):
+        around = draw(st.sampled_from(["", "", '<w:hyperlink r:id="a">', '<w:ins w:id="2">']))
+        inner = "".join(runs(3)) if around and "bookmark" not in content else ""
+        parts.append(content + (around + inner + around.split()[0].replace("<", "</") + ">" if inner else ""))
+    return "".join(parts)
+
+
+def formats(data: bytes) -> dict[str, str]:
+    """Return the format of each word, and the links and insertions around it."""
+    found = dict[str, str]()
+
+    def walk(element: ElementTree.Element, around: str) -> None:
+        for child in element:
+            if child.tag == f"{W}r":
+                properties = [
+                    ElementTree.tostring(item).decode()
+                    for item in child.findall(f"{W}rPr/*")
+                    if item.tag not in (f"{W}lang", f"{W}noProof")
+                ]
+                for word in re.findall(r"\w+", "".join(text.text or "" for text in child.iter(f"{W}t"))):
+                    found[word.upper()] = f"{around} {properties}"
+            elif child.tag != f"{W}del":
+                walk(child, f"{around} {child.tag}" if child.tag in (f"{W}hyperlink", f"{W}ins") else around)
+
+    walk(body(data), "")
+    return found
+
+
+def body(data: bytes) -> ElementTree.Element:
+    with ZipFile(BytesIO(data)) as members:
+        return ElementTree.fromstring(members.read("text/main.xml"))
+
+
+def objects(data: bytes) -> Counter[str]:
+    """Return what a paragraph has beside runs, texts and what belongs to the words of the source."""
+    names = (
+        "p",
+        "body",
+        "document",
+        "r",
+        "rPr",
+        "t",
+        "lang",
+        "noProof",
+        "proofErr",
+        "b",
+        "i",
+        "color",
+        "rStyle",
+        "vertAlign",
+    )
+    ignored = {f"{W}{name}" for name in names}
+    return Counter(
+        element.tag + str(element.attrib) + (element.text or "")
+        for element in body(data).iter()
+        if element.tag not in ignored
+    )
+
+
+@given(paragraphs())
+def test_formats_follow_their_words(content: str) -> None:
+    """Each word keeps its format when words change places, and each other element is still there, once."""
+    data = document(content)
+    assert translated(data, "a.docx", str) == data
+    for stub in (upper, backwards):
+        result = translated(data, "a.docx", stub)
+        assert formats(result) == formats(data)
+        assert objects(result) == objects(data)
+
+
+@given(paragraphs())
+def test_a_translation_of_a_translation_has_the_same_text(content: str) -> None:
+    """Runs that a translation was written in are read as the same text."""
+    data = document(content)
+    if "fldChar" not in content and "bookmark" not in content:
+        assert texts(translated(data, "a.docx", upper), "a.docx") == [upper(text) for text in texts(data, "a.docx")]
+
+
+def test_language_is_that_of_the_translation() -> None:
+    styles = '<w:docDefaults><w:lang w:val="de-AT" w:eastAsia="de-DE"/></w:docDefaults>'
+    data = document(run("Hallo", '<w:lang w:val="de-DE"/>'), run("Bonjour", '<w:lang w:val="fr-FR"/>'), styles=styles)
+    result = translated(data, "a.docx", upper)
+    with ZipFile(BytesIO(result)) as members:
+        assert b'w:val="en-US" w:eastAsia="de-DE"' in members.read("looks.xml")
+        assert re.findall(rb'w:lang w:val="(.*?)"', members.read("text/main.xml")) == [b"en-US", b"fr-FR"]
+
+
+def test_a_hyphen_without_a_break_is_an_element_again() -> None:
+    data = document("<w:r><w:t>E</w:t><w:noBreakHyphen/><w:t>Mail</w:t></w:r>")
+    result = body(translated(data, "a.docx", upper))
+    found = [(item.tag.removeprefix(W), item.text) for item in result.findall(f".//{W}r/*")]
+    assert found == [("t", "E"), ("noBreakHyphen", None), ("t", "MAIL")]
+
+
+def test_white_space_at_the_ends_of_runs_is_kept() -> None:
+    result = body(translated(document(run(" Ein ") + run("Wort", "<w:b/>") + run(" da ")), "a.docx", upper))
+    space = "{http://www.w3.org/XML/1998/namespace}space"
+    for text in result.iter(f"{W}t"):
+        assert (text.text != (text.text or "").strip()) <= (text.get(space) == "preserve")
+    assert "".join(result.itertext()) == " EIN WORT DA "
+
+
+def test_strict_documents_are_read_alike() -> None:
+    content = f"<q:p>{run('Ein ')}{run('fettes', '<w:b/>')}{run(' Wort')}</q:p>".replace("w:", "q:")
+    space = 'xmlns:q="http://purl.oclc.org/ooxml/wordprocessingml/main"'
+    data = package({"a.xml": MAIN}, {"a.xml": f"<q:document {space}><q:body>{content}</q:body></q:document>"})
+    assert texts(data, "a.docx") == ["Ein <g1>fettes</g1> Wort"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (document(run("a"), main="application/vnd.ms-word.document.macroEnabled.main+xml"), "has macros"),
+        (package({}, {"a.xml": "<a/>"}), "is no document of Word, PowerPoint or Excel"),
+        (document("<w:r>"), "text/main.xml: the XML is damaged: mismatched tag"),
+        (b"no archive", "is damaged or no ZIP package"),
+    ],
+)
+def test_what_is_not_translated_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=f"^a.docx: {re.escape(message)}"):
+        texts(data, "a.docx")
+
+
+def shared_strings(*items: str) -> bytes:
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    return package(
+        {"s.xml": f"{sheet}.sharedStrings+xml", "t.xml": f"{sheet}.table+xml", "w.xml": f"{sheet}.worksheet+xml"},
+        {
+            "s.xml": f"<sst {space}>{''.join(items)}</sst>",
+            "t.xml": f'<table {space}><tableColumns><tableColumn id="1" name="Preis"/></tableColumns></table>',
+            "w.xml": f'<worksheet {space}><c t="inlineStr"><is><t>Zelle</t></is></c>'
+            '<c t="str"><f>A1&amp;"x"</f><v>Wert</v></c></worksheet>',
+        },
+    )
+
+
+def test_cells_of_text_are_translated() -> None:
+    """Formulas and their values stay, and so do names of columns, which formulas use."""
+    data = shared_strings(
+        "<si><t>Ein Text</t></si>",
+        "<si><t>Preis</t></si>",
+        "<si><r><t>Ein </t></r><r><rPr><b/></rPr><t>fettes</t></r><r><t> Wort</t></r><rPh><t>f</t></rPh></si>",
+        "<si><t>eins\nzwei</t></si>",
+    )
+    assert texts(data, "a.xlsx") == ["Ein Text", "Ein <g1>fettes</g1> Wort", "eins\nzwei", "Zelle"]
+    with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
+        strings = ElementTree.fromstring(members.read("s.xml"))
+        assert ["".join(item.itertext()) for item in strings] == ["EIN TEXT", "Preis", "EIN FETTES WORTf", "EINS\nZWEI"]
+        assert b"<is><t>ZELLE</t></is>" in members.read("w.xml")
+        assert b'<f>A1&amp;"x"</f><v>Wert</v>' in members.read("w.xml")
+
+
+# Documents that libraries make, which read them again as a second opinion
+
+
+def library(name: str) -> ModuleType:
+    module: ModuleType = pytest.importorskip(name, reason=f"makes documents with {name}, of the extra dev")
+    return module
+
+
+def test_word() -> None:
+    docx = library("docx")
+    file = docx.Document()
+    file.core_properties.title = "der titel"
+    file.add_heading("eine überschrift", 1)
+    paragraph = file.add_paragraph("das ist ein ")
+    paragraph.add_run("fettes").bold = True
+    paragraph.add_run(" wort.")
+    file.add_table(1, 2).cell(0, 1).text = "zelle"
+    file.sections[0].header.paragraphs[0].text = "kopfzeile"
+    file.sections[0].footer.paragraphs[0].text = "fußzeile"
+    file.add_comment(paragraph.runs, text="ein kommentar", author="Autor")
+    data = saved(file)
+    assert translated(data, "a.docx", str) == data
+    result = docx.Document(BytesIO(translated(data, "a.docx", backwards)))
+    assert result.core_properties.title == "TITEL DER"
+    assert [item.text for item in result.paragraphs] == ["ÜBERSCHRIFT EINE", "WORT. FETTES EIN IST DAS"]
+    assert [item.text.strip() for item in result.paragraphs[1].runs if item.bold] == ["FETTES"]
+    assert result.tables[0].cell(0, 1).text == "ZELLE"
+    assert result.sections[0].header.paragraphs[0].text == "KOPFZEILE"
+    assert result.sections[0].footer.paragraphs[0].text == "FUSSZEILE"
+    assert [comment.text for comment in result.comments] == ["KOMMENTAR EIN"]
+    assert [comment.author for comment in result.comments] == ["Autor"]
+
+
+def test_slides() -> None:
+    pptx, chart = library("pptx"), library("pptx.chart.data")
+    file = pptx.Presentation()
+    slide = file.slides.add_slide(file.slide_layouts[1])
+    slide.shapes.title.text = "der titel"
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    paragraph.add_run().text = "ein "
+    bold = paragraph.add_run()
+    bold.text, bold.font.bold = "fetter", True
+    paragraph.add_run().text = " punkt"
+    paragraph.add_line_break()
+    paragraph.add_run().text = "zeile"
+    slide.notes_slide.notes_text_frame.text = "notizen dazu"
+    values = chart.CategoryChartData()
+    values.categories = ["osten", "westen"]
+    values.add_series("reihe", (1, 2))
+    slide.shapes.add_chart(51, 0, 0, 999, 999, values).chart.chart_title.text_frame.text = "diagramm"
+    data = saved(file)
+    assert translated(data, "a.pptx", str) == data
+    result = pptx.Presentation(BytesIO(translated(data, "a.pptx", upper))).slides[0]
+    assert result.shapes.title.text == "DER TITEL"
+    assert result.placeholders[1].text_frame.text == "EIN FETTER PUNKT\x0bZEILE"
+    runs = result.placeholders[1].text_frame.paragraphs[0].runs
+    assert [item.text for item in runs if item.font.bold] == ["FETTER"]
+    assert result.notes_slide.notes_text_frame.text == "NOTIZEN DAZU"
+    plot = next(shape for shape in result.shapes if shape.has_chart).chart
+    assert plot.chart_title.text_frame.text == "DIAGRAMM"
+    assert list(plot.plots[0].categories) == ["OSTEN", "WESTEN"]
+    assert [series.name for series in plot.plots[0].series] == ["REIHE"]
+    assert [list(series.values) for series in plot.plots[0].series] == [[1.0, 2.0]]
+
+
+def test_cells() -> None:
+    openpyxl, comments = library("openpyxl"), library("openpyxl.comments")
+    file = openpyxl.Workbook()
+    sheet = file.active
+    sheet.title = "blatt"
+    for place, value in {"A1": "ein text", "A2": 3.5, "A3": '=A1&" klein"', "A4": "eins\nzwei", "A5": True}.items():
+        sheet[place] = value
+    sheet["A1"].comment = comments.Comment("ein kommentar", "autor")
+    data = saved(file)
+    assert translated(data, "a.xlsx", str) == data
+    result = openpyxl.load_workbook(BytesIO(translated(data, "a.xlsx", upper)))["blatt"]
+    assert [result[f"A{row}"].value for row in range(1, 6)] == ["EIN TEXT", 3.5, '=A1&" klein"', "EINS\nZWEI", True]
+    assert result["A1"].comment.text == "EIN KOMMENTAR"
+
+
+def saved(file: object) -> bytes:
+    """Return a document that a library made."""
+    data = BytesIO()
+    file.save(data)  # type: ignore[attr-defined]
+    return data.getvalue()
