@@ -865,7 +865,7 @@ class _Division:
             self._copy(token.raw)
             return
         role = (table.role(token) if table.role else None) or table.elements.get(token.name)
-        raw = [token.raw] if role is Role.COPY else self._tag(token)
+        raw = self._tag(token) if role is not Role.COPY else list[Piece]([token.raw])
         if frame.role is not Role.UNIT:
             frame.pieces += raw
             if role in (Role.UNIT, Role.COPY, Role.LANGUAGE) or frame.role is Role.COPY:
