@@ -1,9 +1,12 @@
 """Documents of Office: a paragraph is one text, formats follow their words, and what is no text stays as it is."""
 
 import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -429,6 +432,41 @@ def test_cells() -> None:
     result = openpyxl.load_workbook(BytesIO(translated(data, "a.xlsx", upper)))["blatt"]
     assert [result[f"A{row}"].value for row in range(1, 6)] == ["EIN TEXT", 3.5, '=A1&" klein"', "EINS\nZWEI", True]
     assert result["A1"].comment.text == "EIN KOMMENTAR"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["docx", "odt", "rtf"])
+def test_libreoffice_opens_a_translation(suffix: str, tmp_path: Path) -> None:
+    """A document of Word, as it is and as LibreOffice writes it, is printed with the same number of words."""
+    program = shutil.which("soffice")
+    if program is None:
+        pytest.skip("LibreOffice is not installed")
+    docx = library("docx")
+    file = docx.Document()
+    for n in range(20):
+        paragraph = file.add_paragraph(f"Absatz {n} mit ")
+        paragraph.add_run("fetten").bold = True
+        paragraph.add_run(" Wörtern.\tTab")
+    file.add_table(2, 2).cell(0, 1).text = "Zelle"
+    file.sections[0].header.paragraphs[0].text = "Kopfzeile"
+    file.save(str(tmp_path / "a.docx"))
+
+    def converted(path: Path, kind: str) -> Path:
+        folder = tmp_path / path.stem / kind
+        own = f"-env:UserInstallation=file://{tmp_path}/office"
+        command = [str(program), own, "--headless", "--convert-to", kind, "--outdir", str(folder), str(path)]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        return folder / f"{path.stem}.{kind.partition(':')[0]}"
+
+    original = converted(converted(tmp_path / "a.docx", suffix), "docx") if suffix != "docx" else tmp_path / "a.docx"
+    original = converted(original, "odt") if suffix == "odt" else original
+    data = original.read_bytes()
+    assert translated(data, original.name, str) == data
+    result = tmp_path / f"result{original.suffix}"
+    result.write_bytes(translated(data, original.name, upper))
+    before, after = (converted(path, "txt:Text").read_text(encoding="utf-8-sig") for path in (original, result))
+    assert after == before.upper()
+    assert converted(result, "pdf").read_bytes().startswith(b"%PDF")
 
 
 def saved(file: object) -> bytes:
