@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.translate.documents.stubs import backwards, texts, translated, upper
+from tests.translate.documents import stubs
+from tests.translate.documents.stubs import reverse, upper
+from translate.documents.document import Reading, read
 from translate.errors import UserError
 
 OASIS = "urn:oasis:names:tc:opendocument:xmlns"
@@ -29,6 +31,16 @@ STYLES = (
     '<style:style style:name="T1" style:family="text"><style:text-properties fo:language="de" fo:country="AT"/>'
     "</style:style>"
 )
+
+
+def texts(data: bytes, name: str) -> list[str]:
+    """Return the texts of a document."""
+    return [unit.text for unit in read(data, Reading(name=name, source="de", target="en")).units]
+
+
+def translated(data: bytes, name: str, stub: stubs.Stub) -> bytes:
+    """Return a document whose texts went through a stub."""
+    return stubs.translated(data, Reading(name=name, source="de", target="en"), stub)
 
 
 def package(files: dict[str, str], manifest: str = "") -> bytes:
@@ -179,7 +191,7 @@ def test_formats_follow_their_words(content: str) -> None:
     data = document(content)
     assert translated(data, "a.odt", str) == data
     names = {f"{TEXT}span", f"{TEXT}p"}
-    for stub in (upper, backwards):
+    for stub in (upper, reverse):
         result = translated(data, "a.odt", stub)
         assert formats(result) == formats(data)
         elements = (

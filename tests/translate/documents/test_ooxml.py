@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.translate.documents.stubs import backwards, texts, translated, upper
+from tests.translate.documents import stubs
+from tests.translate.documents.stubs import reverse, upper
+from translate.documents.document import Reading, read
 from translate.errors import UserError
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -30,6 +32,16 @@ NAMESPACES = (
 )
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 MAIN = f"{WORD}.document.main+xml"
+
+
+def texts(data: bytes, name: str) -> list[str]:
+    """Return the texts of a document."""
+    return [unit.text for unit in read(data, Reading(name=name, source="de", target="en")).units]
+
+
+def translated(data: bytes, name: str, stub: stubs.Stub) -> bytes:
+    """Return a document whose texts went through a stub."""
+    return stubs.translated(data, Reading(name=name, source="de", target="en"), stub)
 
 
 def package(types: Mapping[str, str], parts: Mapping[str, str]) -> bytes:
@@ -265,7 +277,7 @@ def test_formats_follow_their_words(content: str) -> None:
     """Each word keeps its format when words change places, and each other element is still there, once."""
     data = document(content)
     assert translated(data, "a.docx", str) == data
-    for stub in (upper, backwards):
+    for stub in (upper, reverse):
         result = translated(data, "a.docx", stub)
         assert formats(result) == formats(data)
         assert objects(result) == objects(data)
@@ -376,7 +388,7 @@ def test_word() -> None:
     file.add_comment(paragraph.runs, text="ein kommentar", author="Autor")
     data = saved(file)
     assert translated(data, "a.docx", str) == data
-    result = docx.Document(BytesIO(translated(data, "a.docx", backwards)))
+    result = docx.Document(BytesIO(translated(data, "a.docx", reverse)))
     assert result.core_properties.title == "TITEL DER"
     assert [item.text for item in result.paragraphs] == ["ÜBERSCHRIFT EINE", "WORT. FETTES EIN IST DAS"]
     assert [item.text.strip() for item in result.paragraphs[1].runs if item.bold] == ["FETTES"]

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.translate.documents.stubs import READING, TAG, backwards, upper
+from tests.translate.documents.stubs import TAG, Stub, reverse, upper
+from translate.documents.document import Reading
 from translate.documents.xml import Parts, Role, Table, read, tokens, translated_language
 from translate.errors import UserError
 
+READING = Reading(name="document", source="de", target="en")
 ELEMENTS = {
     "p": Role.UNIT,
     "b": Role.PAIR,
@@ -73,8 +75,8 @@ def test_tokens_are_the_file(xml: str) -> None:
     assert b"".join(token.raw for token in tokens(xml.encode(), "x")) == xml.encode()
 
 
-@given(DOCUMENTS, st.sampled_from([upper, backwards]))
-def test_all_texts_are_translated_and_all_elements_stay(xml: str, stub: type[str]) -> None:
+@given(DOCUMENTS, st.sampled_from([upper, reverse]))
+def test_all_texts_are_translated_and_all_elements_stay(xml: str, stub: Stub) -> None:
     found = document(xml)
     translations = [stub(unit.text) for unit in found.units]
     after = ElementTree.fromstring(found.write(translations))
