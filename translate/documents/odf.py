@@ -36,6 +36,7 @@ from translate.errors import UserError
 _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+_COUNT = re.compile(rb"""(:c\s*=\s*["'])\d+""")  # of spaces
 _MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
     **{
@@ -53,7 +54,7 @@ _ELEMENTS = {
     Role.PAIR: "text:span text:a text:ruby text:ruby-base text:meta text:meta-field text:bookmark-ref "
     "text:reference-ref text:note-ref text:sequence text:sequence-ref text:title text:subject text:placeholder "
     "text:text-input text:description",
-    Role.SPACE: "text:s text:tab text:line-break",
+    Role.SPACE: "text:tab text:line-break",
     # Fields whose texts the program makes.
     Role.OBJECT: "text:author-initials text:author-name text:chapter text:character-count text:conditional-text "
     "text:creation-date text:creation-time text:creator text:database-display text:database-name "
@@ -195,19 +196,24 @@ def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> 
         else:
             out.append(_item(atom, runs[-1]))
         i += 1
-    return _with_single_spaces(out)
+    return _with_spaces(out)
 
 
-def _with_single_spaces(items: Sequence[Item]) -> list[Item]:
-    """Return the items with an element for one space, where no other space is beside it, as text."""
+def _with_spaces(items: Sequence[Item]) -> list[Item]:
+    """Return the items with a space as text for an element that stands for spaces, if no other is beside it."""
     out = list[Item]()
+    has_text = False
     for n, item in enumerate(items):
-        is_space = item.token.name == "text:s" and item.token.attributes.get("text:c", "1") == "1"
+        has_text = has_text or bool(item.text.strip())
         before, after = (items[i].text if 0 <= i < len(items) else "" for i in (n - 1, n + 1))
-        if is_space and not before[-1:].isspace() and not after[:1].isspace():
-            out.append(replace(item, kind=AtomKind.TEXT, text=" "))
-        else:
+        if item.token.name != "text:s" or not has_text or before[-1:].isspace() or after[:1].isspace():
             out.append(item)
+            continue
+        count = item.token.attributes.get("text:c", "1")
+        out.append(replace(item, kind=AtomKind.TEXT, text=" ", parts=[(item.run, [b" "])]))
+        if count.isdecimal() and count != "1":
+            raw = [_COUNT.sub(b"\\g<1>%d" % (int(count[:6]) - 1), item.token.raw)]
+            out.append(replace(item, raw=raw, parts=[(item.run, raw)]))
     return out
 
 

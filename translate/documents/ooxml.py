@@ -251,7 +251,9 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: Collectio
     if code.is_paragraph(atoms[0]) or (kept and "".join(atom.text for atom in atoms) in kept):
         return original
     hyphen = next((atom.raw for atom in atoms if atom.text and atom.token.kind is Kind.START), ())
-    held = Holder(name=_name(holder.raw), says_space=holder.name != "a:t", hyphen=hyphen)
+    held = Holder(
+        name=_name(holder.raw), has_lines=holder.name == "x:t", says_space=holder.name != "a:t", hyphen=hyphen
+    )
     return paragraph(_Reader(code).items(atoms), original, place, held)
 
 

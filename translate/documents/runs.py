@@ -76,11 +76,13 @@ class Holder:
 
     Attributes:
         name: of the element that holds it, as the file has it; b"" if it is directly in the run.
+        has_lines: whether a line break in it is one; elsewhere, it is an element.
         says_space: whether the element says that white space at its ends is kept.
         hyphen: the element for a hyphen without a break, if the paragraph has it.
     """
 
     name: bytes = b""
+    has_lines: bool = False
     says_space: bool = False
     hyphen: Sequence[Piece] = ()
 
@@ -302,6 +304,7 @@ class _Writer:
 
     def _held(self, text: str) -> None:
         holder = self._content.holder
+        text = text if holder.has_lines else text.replace("\n", " ")
         for n, part in enumerate(text.split(NO_BREAK_HYPHEN) if holder.hyphen else [text]):
             self.out += holder.hyphen if n else []
             data = self._content.escaped(part)

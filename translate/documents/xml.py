@@ -267,7 +267,7 @@ class Role(enum.Enum):
     UNIT = enum.auto()  # a text, such as a paragraph; another UNIT within it divides it
     PAIR = enum.auto()  # formatting: <g1>words</g1>
     POINT = enum.auto()  # without width: <g1></g1>; text in it is copied, and a UNIT in it is a unit of its own
-    SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break
+    SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break; "\n" is before it
     OBJECT = enum.auto()  # as POINT, in the place of a word: <g1/>
     TEXT = enum.auto()  # an empty element that stands for characters; see `Table.characters`
     COPY = enum.auto()  # copied with its attributes, but for a BLOCK in it that is named; in a unit, without width
@@ -400,13 +400,14 @@ class Tagged(NamedTuple):
     Attributes:
         text: with tags.
         elements: the atoms of each number: of a pair, both.
-        spaced: numbers that have a space beside them which the file has not, because they stand for one.
+        breaks: numbers of a tab or line break, which has a line break before it, and whether the file has white space
+            before and after it.
         apart: numbers that have white space on both sides in the file, and on one side in the text.
     """
 
     text: str
     elements: Mapping[int, Sequence[Atom]]
-    spaced: Collection[int]
+    breaks: Mapping[int, tuple[bool, bool]]
     apart: Collection[int]
 
 
@@ -445,14 +446,17 @@ class Content:
 
     def tagged(self, tag: str) -> "Tagged":
         """Return the text with its tags, and what they stand for."""
-        out, elements, spaced, apart = list[str](), dict[int, list[Atom]](), set[int](), set[int]()
-        opened, last = list[int](), ""  # `last` is the last character of the text, without tags
+        out, elements = list[str](), dict[int, list[Atom]]()
+        breaks, apart = dict[int, tuple[bool, bool]](), set[int]()
+        opened, text_at, last = list[int](), 0, ""  # the last text, and its last character
         is_beside = False  # whether an element without width is between that and what follows
         spaces = self._followed_by_space()
+        last_word = max((i for i, atom in enumerate(self.atoms) if atom.text.strip()), default=0)
         for i, atom in enumerate(self.atoms):
             if atom.kind is AtomKind.TEXT:
                 text = _SPACE.sub(" ", atom.text) if self.collapses else atom.text
-                text = text[1:] if (self.collapses or is_beside) and last == " " and text.startswith(" ") else text
+                text = text[1:] if (self.collapses or is_beside) and last.isspace() and text.startswith(" ") else text
+                text_at = len(out) if text else text_at
                 out.append(text)
                 last, is_beside = text[-1:] or last, is_beside and not text
             elif atom.kind is AtomKind.CLOSE:
@@ -469,15 +473,16 @@ class Content:
                     out.append(f"<{tag}{number}/>")
                     last, is_beside = "/", False
                 else:
-                    if last == " " and spaces[i]:
+                    if atom.kind is AtomKind.SPACE and last and i < last_word:
+                        breaks[number] = last == " ", spaces[i]
+                        out[text_at] = out[text_at].removesuffix(" ") if last == " " else out[text_at]
+                        out.append("\n")
+                        last = "\n"
+                    elif last == " " and spaces[i]:
                         apart.add(number)
-                    elif atom.kind is AtomKind.SPACE and not last.isspace() and not spaces[i]:
-                        spaced.add(number)
-                        out.append(" ")
-                        last = " "
                     is_beside = True
                     out.append(f"<{tag}{number}></{tag}{number}>")
-        return Tagged("".join(out), elements, spaced, apart)
+        return Tagged("".join(out), elements, breaks, apart)
 
     def _followed_by_space(self) -> list[bool]:
         """Return for each atom whether the text after it begins with white space."""
@@ -584,23 +589,22 @@ Piece = bytes | Change | Content
 
 def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]:
     """Return a translation with the white space beside elements without width that the file has in the source."""
-    out, before = list(marks), None
+    out = list(marks)
     texts = [i for i, mark in enumerate(marks) if isinstance(mark, str)]
     n_texts = 0  # before the mark
     for mark in marks:
         if isinstance(mark, str):
             n_texts += 1
-        elif mark.kind is AtomKind.OPEN and (mark.number in source.spaced or mark.number in source.apart):
+        elif mark.kind is AtomKind.OPEN and (mark.number in source.breaks or mark.number in source.apart):
             before = texts[n_texts - 1] if n_texts else None
             after = texts[n_texts] if n_texts < len(texts) else None
             left, right = (str(out[n]) if n is not None else "" for n in (before, after))
             if mark.number in source.apart:
                 left = left if left.endswith(" ") else left + " "
                 right = " " + right if right[:1].isalnum() else right
-            elif left.endswith(" "):
-                left = left[:-1]
             else:
-                right = right.removeprefix(" ")
+                is_before, is_after = source.breaks[mark.number]
+                left, right = left.rstrip(" \n") + " " * is_before, " " * is_after + right.lstrip(" \n")
             if before is not None:
                 out[before] = left
             if after is not None:

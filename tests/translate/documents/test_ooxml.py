@@ -122,7 +122,7 @@ CODE_STYLES = (
         (run("Alles ", "<w:b/>") + run("fett", "<w:b/>"), ["Alles fett"]),
         (run("Ein") + run(" ", "<w:b/>") + run("Wort"), ["Ein Wort"]),
         ('<w:hyperlink r:id="a">' + run("Link", "<w:u/>") + "</w:hyperlink>" + run(" da"), ["<g1>Link</g1> da"]),
-        (run("Name:") + "<w:r><w:tab/><w:t>Wert</w:t><w:br/></w:r>", ["Name: <g1></g1>Wert"]),
+        (run("Name:") + "<w:r><w:tab/><w:t>Wert</w:t><w:br/></w:r>", ["Name:\n<g1></g1>Wert"]),
         (run("Wort") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" hier"), ["Wort<g1></g1> hier"]),
         (run("Seite ") + FIELD + run(" unten"), ["Seite <g1>5</g1> unten"]),
         (run("Seite ") + char("begin") + code("PAGE") + char("end") + run(" unten"), ["Seite <g1/> unten"]),
