@@ -27,6 +27,7 @@ from translate.documents.xml import (
     Token,
     contents,
     divide,
+    is_complete,
     pairs,
     territory,
     tokens,
@@ -169,12 +170,10 @@ class _Styles:
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles) -> list[Piece]:
     """Return the unit of a paragraph or another text."""
-    partners = pairs(atoms)
-    is_complete = all(i in partners for i, atom in enumerate(atoms) if atom.kind in (AtomKind.OPEN, AtomKind.CLOSE))
-    if start.name not in ("text:p", "text:h") or not is_complete:
+    if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)
     original = [piece for atom in atoms for piece in atom.raw]
-    return paragraph(_items(atoms, partners, styles), original, place, Holder(), collapses=True)
+    return paragraph(_items(atoms, pairs(atoms), styles), original, place, Holder(), collapses=True)
 
 
 def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> list[Item]:

@@ -30,6 +30,7 @@ from translate.documents.xml import (
     Token,
     contents,
     divide,
+    is_complete,
     territory,
     tokens,
 )
@@ -245,7 +246,7 @@ def _prompts() -> Callable[[Token], Role | None]:
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: Collection[str], code: "_Code") -> list[Piece]:
     """Return the unit of a paragraph or cell, or its bytes."""
     holder = next((atom.token for atom in atoms if atom.token.name in _HOLDERS and atom.kind is AtomKind.OPEN), None)
-    if holder is None:
+    if holder is None or not is_complete(atoms):
         return contents(atoms, place)
     original = [piece for atom in atoms for piece in atom.raw]
     if code.is_paragraph(atoms[0]) or (kept and "".join(atom.text for atom in atoms) in kept):

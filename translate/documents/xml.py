@@ -642,6 +642,11 @@ def pairs(atoms: Sequence[Atom]) -> dict[int, int]:
     return partners
 
 
+def is_complete(atoms: Sequence[Atom]) -> bool:
+    """Return whether all pairs are complete; they are not where a UNIT within a pair divides another."""
+    return len(pairs(atoms)) == sum(atom.kind in (AtomKind.OPEN, AtomKind.CLOSE) for atom in atoms)
+
+
 def _content(atoms: Sequence[Atom], place: Place, collapses: bool) -> list[Piece]:
     """Return a unit, and the bytes around it; bytes alone if it has no text."""
     atoms = with_divided_ends(_merged(atoms))

@@ -167,6 +167,7 @@ CODE_STYLES = (
             ["Die Funktion <g1/> gibt"],
         ),
         (run("a &lt;g1&gt; b ") + run("c", "<w:b/>"), ["a <g1> b <gg1>c</gg1>"]),
+        ("<w:r><w:t>Vor</w:t><w:p/><w:t>nach</w:t></w:r>", ["Vor", "nach"]),
         ("<w:r><w:tab/></w:r>", []),
         (run(" "), []),
         ("<w:r/><w:hyperlink/>" + run("Text") + "<w:r><w:t/></w:r>", ["Text"]),
@@ -176,6 +177,7 @@ def test_a_paragraph_is_one_text(content: str, expected: Sequence[str]) -> None:
     data = document(content, styles=CODE_STYLES)
     assert texts(data, "a.docx") == expected
     assert translated(data, "a.docx", str) == data
+    assert texts(translated(data, "a.docx", upper), "a.docx") == [upper(text) for text in expected]
 
 
 FORMATS = ["", "<w:b/>", "<w:i/>", '<w:b/><w:color w:val="FF0000"/>', '<w:rStyle w:val="Hyperlink"/>']
