@@ -103,6 +103,7 @@ _TABLE_TYPE = "spreadsheetml.table+xml"
 _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
+_ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a line break of PowerPoint
 # Fields that show nothing where they are, such as entries of an index.
 _HIDDEN_FIELD = re.compile(rb">\s*(?:XE|TC|TA|RD|SET|ASK|PRIVATE)\b")
 
@@ -294,11 +295,23 @@ class _Reader:
         return self._out
 
     def _text(self, atom: Atom) -> None:
+        if atom.text == atom.token.raw.decode() and "_x" in atom.text:
+            for part in filter(None, _ESCAPE.split(atom.text)):
+                raw = part.encode()
+                self._piece(replace(atom, raw=[raw], text=part, token=atom.token._replace(raw=raw)))
+        else:
+            self._piece(atom)
+
+    def _piece(self, atom: Atom) -> None:
         raw = [self._holder, *atom.raw, b"</" + _name(self._holder) + b">"] if self._holder else atom.raw
-        token = atom.token._replace(cdata=False)
-        is_code = self._styles.is_run(self._run)
-        kind, text = (AtomKind.OBJECT, "") if is_code else (atom.kind, atom.text)
-        self._add(Item(kind, token, atom.raw, text, run=self._run, parts=[(self._run, raw)]))
+        item = Item(atom.kind, atom.token._replace(cdata=False), atom.raw, run=self._run, parts=[(self._run, raw)])
+        if self._styles.is_run(self._run):
+            item.kind = AtomKind.OBJECT
+        elif _ESCAPE.fullmatch(atom.text):
+            item.kind = AtomKind.POINT
+        else:
+            item.text = atom.text
+        self._add(item)
 
     def _element(self, atom: Atom) -> None:
         item = Item(atom.kind, atom.token, atom.raw, parts=[(self._run, atom.raw)])

@@ -358,12 +358,17 @@ def test_cells_of_text_are_translated() -> None:
         "<si><t>Ein Text</t></si>",
         "<si><t>Preis</t></si>",
         "<si><r><t>Ein </t></r><r><rPr><b/></rPr><t>fettes</t></r><r><t> Wort</t></r><rPh><t>f</t></rPh></si>",
-        "<si><t>eins\nzwei</t></si>",
+        "<si><t>eins_x000D_\nzwei</t></si>",
     )
-    assert texts(data, "a.xlsx") == ["Ein Text", "Ein <g1>fettes</g1> Wort", "eins\nzwei", "Zelle"]
+    assert texts(data, "a.xlsx") == ["Ein Text", "Ein <g1>fettes</g1> Wort", "eins<g1></g1>\nzwei", "Zelle"]
     with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
         strings = ElementTree.fromstring(members.read("s.xml"))
-        assert ["".join(item.itertext()) for item in strings] == ["EIN TEXT", "Preis", "EIN FETTES WORTf", "EINS\nZWEI"]
+        assert ["".join(item.itertext()) for item in strings] == [
+            "EIN TEXT",
+            "Preis",
+            "EIN FETTES WORTf",
+            "EINS_x000D_\nZWEI",
+        ]
         assert b"<is><t>ZELLE</t></is>" in members.read("w.xml")
         assert b'<f>A1&amp;"x"</f><v>Wert</v>' in members.read("w.xml")
 
