@@ -338,6 +338,49 @@ def test_what_is_not_translated_is_refused(data: bytes, message: str) -> None:
         texts(data, "a.docx")
 
 
+SLIDES, DRAWING = (f"application/vnd.openxmlformats-officedocument.{name}ml" for name in ("presentation", "drawing"))
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+P = f'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" {A}'
+LINE = "<a:p><a:r><a:t>Ein </a:t></a:r><a:r><a:rPr b='1'/><a:t>Wort</a:t></a:r><a:r><a:t> hier</a:t></a:r></a:p>"
+LINES = ["Ein <g1>Wort</g1> hier"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "expected"),
+    [
+        *(
+            (f"{WORD}.{kind}+xml", f"<w:x {NAMESPACES}><w:p>{run('Ein Wort')}</w:p></w:x>", ["Ein Wort"])
+            for kind in ("header", "footer", "footnotes", "endnotes", "comments")
+        ),
+        (f"{WORD}.fontTable+xml", f"<w:x {NAMESPACES}><w:p>{run('Ein Wort')}</w:p></w:x>", []),
+        (f"{SLIDES}.slide+xml", f"<p:sld {P}><p:sp><p:nvPr><p:ph/></p:nvPr>{LINE}</p:sp></p:sld>", LINES),
+        (f"{SLIDES}.notesSlide+xml", f"<p:notes {P}>{LINE}</p:notes>", LINES),
+        (f"{SLIDES}.slideLayout+xml", f"<p:x {P}><p:sp><p:ph/>{LINE}</p:sp></p:x>", []),
+        (f"{SLIDES}.slideLayout+xml", f"<p:x {P}><p:sp><p:ph/>{LINE}</p:sp><p:sp>{LINE}</p:sp></p:x>", LINES),
+        (f"{SLIDES}.slide+xml", f"<p:x {P}><a:p><a:fld type='slidenum'><a:t>7</a:t></a:fld></a:p></p:x>", []),
+        (f"{SLIDES}.slide+xml", f"<p:x {P}><p:cNvPr id='1' name='Bild 1' descr='Ein Hund'/></p:x>", ["Ein Hund"]),
+        (f"{DRAWING}.diagramData+xml", f"<dgm:x xmlns:dgm='urn:d' {A}><dgm:t>{LINE}</dgm:t></dgm:x>", LINES),
+        ("application/vnd.ms-office.drawingml.diagramDrawing+xml", f"<x {A}>{LINE}</x>", LINES),
+        (
+            f"{DRAWING}.chart+xml",
+            '<c:c xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:f>Daten</c:f><c:strCache><c:pt>'
+            "<c:v>Osten</c:v></c:pt></c:strCache><c:numCache><c:pt><c:v>1,5</c:v></c:pt></c:numCache></c:c>",
+            ["Osten"],
+        ),
+        (
+            "application/vnd.openxmlformats-package.core-properties+xml",
+            '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Titel</dc:title><dc:creator>Ich</dc:creator></x>',
+            ["Titel"],
+        ),
+    ],
+)
+def test_parts_are_found_by_their_types(kind: str, content: str, expected: Sequence[str]) -> None:
+    parts = {"any/where.xml": content, "main.xml": f"<w:document {NAMESPACES}/>"}
+    data = package({"any/where.xml": kind, "main.xml": MAIN}, parts)
+    assert texts(data, "a.docx") == expected
+    assert translated(data, "a.docx", str) == data
+
+
 def shared_strings(*items: str) -> bytes:
     sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
     space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
