@@ -16,8 +16,6 @@ from translate.documents.runs import Holder, Item, Run, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
     AtomKind,
-    Change,
-    Content,
     Kind,
     Package,
     Piece,
@@ -25,12 +23,14 @@ from translate.documents.xml import (
     Role,
     Table,
     Token,
+    as_read,
     contents,
     divide,
     is_complete,
     pairs,
     territory,
     tokens,
+    translated_language,
 )
 from translate.errors import UserError
 
@@ -72,6 +72,7 @@ _ELEMENTS = {
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }
+_MOST_SPANS = 8  # that are one run
 _SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a master that slides show
 
 
@@ -109,10 +110,6 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
 def _table(reading: Reading) -> Table:
     """Return the table of all parts."""
 
-    def language(value: str) -> str | None:
-        is_source = value.lower().replace("_", "-").split("-")[0] == reading.source
-        return f"{reading.target}-{territory(reading.target)}" if is_source else None
-
     def changes(token: Token) -> dict[str, str]:
         attributes = token.attributes
         if attributes.get("fo:language") != reading.source:
@@ -127,7 +124,7 @@ def _table(reading: Reading) -> Table:
         texts={"table:table-cell": ("office:string-value",)},  # read instead of the paragraphs of the cell
         role=styles.role,
         changes=changes,
-        language=language,
+        language=translated_language(reading, with_territory=True),
         contents=lambda start, atoms, place: _contents(start, atoms, place, styles),
     )
 
@@ -217,11 +214,11 @@ def _with_spaces(items: Sequence[Item]) -> list[Item]:
 
 
 def _around_elements(atoms: Sequence[Atom]) -> set[int]:
-    """Return the numbers of the spans that have other elements with text in them."""
+    """Return the numbers of the spans that have other elements with text in them, or very many spans."""
     found, opened = set[int](), list[int]()
     for i, atom in enumerate(atoms):
         if atom.kind is AtomKind.OPEN:
-            if atom.token.name != "text:span":
+            if atom.token.name != "text:span" or len(opened) >= _MOST_SPANS:
                 for other in reversed(opened):
                     if other in found:
                         break
@@ -249,5 +246,4 @@ def _item(atom: Atom, run: Run) -> Item:
 def _is_formula(frame: Atom) -> bool:
     """Return whether a frame that stands in a line as a character is an embedded object, such as a formula."""
     is_character = frame.token.attributes.get("text:anchor-type") == "as-char"
-    raw = (piece.old if isinstance(piece, Change) else piece for piece in frame.raw if not isinstance(piece, Content))
-    return is_character and re.search(rb"<(?:\w+:)?object\s", b"".join(raw)) is not None
+    return is_character and re.search(rb"<(?:\w+:)?object\s", as_read(frame.raw)) is not None

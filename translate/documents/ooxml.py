@@ -18,8 +18,6 @@ from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, Run, is_code
 from translate.documents.xml import (
     Atom,
     AtomKind,
-    Change,
-    Content,
     Kind,
     Package,
     Part,
@@ -28,11 +26,12 @@ from translate.documents.xml import (
     Role,
     Table,
     Token,
+    as_read,
     contents,
     divide,
     is_complete,
-    territory,
     tokens,
+    translated_language,
 )
 from translate.errors import UserError
 
@@ -183,7 +182,7 @@ class _Code:
         """Return whether the first element of a paragraph gives it a style of code."""
         if not self._ids or properties.token.name != "w:pPr":
             return False
-        found = self._PARAGRAPH.search(_bytes(properties.raw))
+        found = self._PARAGRAPH.search(as_read(properties.raw))
         return found is not None and found[1] in self._ids
 
     def is_run(self, run: Run) -> bool:
@@ -207,9 +206,7 @@ def _table(reading: Reading, kept: Collection[str], code: "_Code", *, has_prompt
         has_prompts: whether the text of placeholders is not shown.
     """
 
-    def language(value: str) -> str | None:
-        is_source = value.lower().replace("_", "-").split("-")[0] == reading.source
-        return f"{reading.target}-{territory(reading.target)}" if is_source else None
+    language = translated_language(reading, with_territory=True)
 
     def changes(token: Token) -> dict[str, str]:
         name = "w:val" if token.name in ("w:lang", "w:themeFontLang") else "lang" if token.name[:2] == "a:" else ""
@@ -284,7 +281,7 @@ class _Reader:
                 opening = atom.token.raw if atom.kind is AtomKind.OPEN else b""
                 self._run = Run(opening, b"</" + _name(opening) + b">") if opening else Run()
             elif atom.token.name in _PROPERTIES and self._run.opening:
-                self._run = replace(self._run, properties=atom.raw, key=_key(_bytes(atom.raw)))
+                self._run = replace(self._run, properties=atom.raw, key=_key(as_read(atom.raw)))
             elif atom.kind is AtomKind.TEXT:
                 if self._holder or atom.token.kind is Kind.START:
                     self._text(atom)
@@ -364,13 +361,6 @@ class _Reader:
             self._code.parts += item.parts
 
 
-def _bytes(pieces: Sequence[Piece]) -> bytes:
-    """Return the bytes of an element without texts."""
-    return b"".join(
-        piece.old if isinstance(piece, Change) else piece for piece in pieces if not isinstance(piece, Content)
-    )
-
-
 def _name(tag: bytes) -> bytes:
     """Return the name in a start tag as the file has it."""
     found = re.match(rb"<([^\s/>]+)", tag)
@@ -379,7 +369,7 @@ def _name(tag: bytes) -> bytes:
 
 def _kind_without_result(item: Item) -> AtomKind:
     """Return what a field without a result is: without width if it shows nothing, or in the place of a word."""
-    code = b"".join(_bytes(raw) for _, raw in item.parts)
+    code = b"".join(as_read(raw) for _, raw in item.parts)
     return AtomKind.POINT if _HIDDEN_FIELD.search(code) else AtomKind.OBJECT
 
 
@@ -391,7 +381,7 @@ _NOISE = re.compile(
 _NO_PROPERTIES = re.compile(rb"<([^\s/>]+)\s*(?:/>|>\s*</\1\s*>)")
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=256)
 def _key(properties: bytes) -> bytes:
     """Return the format that properties say, without languages and marks of revisions and spelling."""
     found = _NOISE.sub(b"", properties)

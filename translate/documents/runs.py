@@ -23,6 +23,7 @@ from translate.documents.xml import (
     with_divided_ends,
     with_spaces,
 )
+from translate.errors import UserError
 
 NO_BREAK_HYPHEN = "\u2011"
 # Styles of Word, whose names are English in every version, of LibreOffice and of pandoc.
@@ -30,6 +31,7 @@ _CODE_STYLE = re.compile(
     "source (?:code|text)|verbatim char|html (?:code|keyboard|preformatted|sample|typewriter|variable)|macro(?: text)?"
     "|preformatted text|teletype|code(?: char)?"
 )
+_LARGEST_RUN = 2**16  # bytes without its text: a hundred times as many as programs write
 _WIDTHLESS = AtomKind.POINT, AtomKind.SPACE
 
 
@@ -48,6 +50,12 @@ class Run:
     closing: bytes = b""
     properties: Sequence[Piece] = ()
     key: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """Bytes that each new run of this format needs."""
+        properties = sum(len(piece) for piece in self.properties if isinstance(piece, bytes))
+        return len(self.opening) + properties + len(self.closing)
 
 
 _NO_RUN = Run()
@@ -72,7 +80,7 @@ class Item(Atom):
 
 @dataclass(frozen=True, kw_only=True)
 class Holder:
-    """How a text is written within a run.
+    """The element that holds a text in a run.
 
     Attributes:
         name: of the element that holds it, as the file has it; b"" if it is directly in the run.
@@ -99,6 +107,8 @@ def paragraph(
     paired = _with_pairs(items)
     if paired is None or not any(item.text.strip() for item in paired):
         return original
+    if any(run.size > _LARGEST_RUN for run in {id(item.run): item.run for item in paired}.values()):
+        raise UserError(f"{place.name}, {place.part}: it has a format of more than {_LARGEST_RUN:,} bytes")
     root = _set_bases(paired)
     divided = [item for item in with_divided_ends(_with_formats(paired, root)) if isinstance(item, Item)]
     start, stop = core(divided)
@@ -246,7 +256,7 @@ class _Paragraph(Content):
 
     @property
     def raw(self) -> list[Piece]:
-        """Its bytes."""
+        """The pieces of the paragraph as the file has them."""
         return self.original
 
     def write(self, translation: str, tag: str) -> list[Piece]:
@@ -275,7 +285,7 @@ class _Paragraph(Content):
 
 
 class _Writer:
-    """Writes runs."""
+    """Writes texts in runs, and elements as they were."""
 
     def __init__(self, content: _Paragraph) -> None:
         self.out = list[Piece]()

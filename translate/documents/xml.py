@@ -51,7 +51,7 @@ _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
 class Kind(enum.Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     START = enum.auto()  # a start tag, or an empty element, whose END has no bytes
     END = enum.auto()
@@ -261,7 +261,7 @@ def encoded(data: bytes, encoding: str) -> bytes:
 
 
 class Role(enum.Enum):
-    """What an element is to a translation."""
+    """The part that an element has in a translation."""
 
     BLOCK = enum.auto()  # its content is looked at; text directly in it is copied; the default outside of units
     UNIT = enum.auto()  # a text, such as a paragraph; another UNIT within it divides it
@@ -276,7 +276,7 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """What elements and attributes of a format are.
+    """The roles of the elements and attributes of a format.
 
     Attributes:
         elements: the role of each element.
@@ -307,17 +307,21 @@ class Table:
     entities: Mapping[str, str] = field(default_factory=dict)
 
 
-def translated_language(reading: Reading) -> Callable[[str], str | None]:
-    """Return a function that gives the target language for the source language, as XML names it.
+def translated_language(reading: Reading, *, with_territory: bool = False) -> Callable[[str], str | None]:
+    """Return a function that gives the target language for the source language, and None for others.
 
-    A region is left out: that of the source is none of the target.
+    The region of the source is left out, as it says nothing about the target.
+
+    Args:
+        with_territory: whether the target has a region, as programs of offices ask for.
     """
-    return lambda value: reading.target if re.split("[-_]", value.lower())[0] == reading.source else None
+    new = f"{reading.target}-{territory(reading.target)}" if with_territory else reading.target
+    return lambda value: new if re.split("[-_]", value.lower())[0] == reading.source else None
 
 
 def territory(language: str) -> str:
     """Return where most speakers of a language are, such as "US" for "en", for programs that ask for a region."""
-    from babel.core import get_global  # imports much
+    from babel.core import get_global  # slow to import
 
     return str(get_global("likely_subtags").get(language, "")).rpartition("_")[2]
 
@@ -333,7 +337,7 @@ class Change(NamedTuple):
 
 
 class AtomKind(enum.Enum):
-    """What an atom is."""
+    """The kind of an atom."""
 
     TEXT = enum.auto()
     OPEN = enum.auto()
@@ -377,7 +381,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where units are, and how the file writes text.
+    """The place of units, for messages, and the way in which the file writes text.
 
     Attributes:
         name: of the file, for messages.
@@ -427,12 +431,12 @@ class Content:
 
     @property
     def start(self) -> int:
-        """Where it is in the part."""
+        """The byte at which it begins in the part, in UTF-8."""
         return self.atoms[0].token.start
 
     @cached_property
     def raw(self) -> "list[Piece]":
-        """Its bytes."""
+        """The pieces of the content as the file has them."""
         return [piece for atom in self.atoms for piece in atom.raw]
 
     def may_contain(self, tag: str) -> bool:
@@ -574,7 +578,7 @@ class Content:
 
     @cached_property
     def _references(self) -> dict[str, bytes]:
-        """Return the characters that are written here, each as it is written; as itself if both ways occur."""
+        """Return how this text, or else the file, writes characters; one that occurs plainly too is written so."""
         found = dict[str, bytes]()
         plain = "".join(atom.text for atom in self.atoms if atom.text and not atom.token.raw.startswith(b"&"))
         for atom in self.atoms:
@@ -585,6 +589,13 @@ class Content:
 
 
 Piece = bytes | Change | Content
+
+
+def as_read(pieces: Sequence[Piece]) -> bytes:
+    """Return the bytes of pieces as the file has them, without the texts in them."""
+    return b"".join(
+        piece if isinstance(piece, bytes) else piece.old for piece in pieces if not isinstance(piece, Content)
+    )
 
 
 def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]:
@@ -738,7 +749,7 @@ class Part:
     encoding: str
 
     def write(self, written: Mapping[Content, Sequence[Piece]]) -> bytes:
-        """Return the file with the pieces of each text that is translated; without any, it is as it was."""
+        """Return the file with other pieces for some texts; without any, the file that was read."""
         out, waiting = list[bytes](), [iter(self.pieces)]
         while waiting:
             piece = next(waiting[-1], None)
@@ -773,7 +784,7 @@ class Parts:
         return [Unit(content.text(self._tag), content.place.part) for content in self._contents]
 
     def write_parts(self, translations: Sequence[str | None]) -> dict[str, bytes]:
-        """Return the file of each part; if no text differs from its translation, as it was."""
+        """Return the file of each part; the files that were read if no translation differs from its text."""
         written = {
             content: content.write(text, self._tag)
             for content, unit, text in zip(self._contents, self.units, translations, strict=True)
@@ -944,7 +955,7 @@ class _Division:
             found = self._table.contents(frame.start, atoms, self._place)
         else:
             found = contents(atoms, self._place, self._table.collapses)
-        inner = {piece for atom in atoms for piece in atom.raw if isinstance(piece, Content)}  # known already
+        inner = {piece for atom in atoms for piece in atom.raw if isinstance(piece, Content)}
         self._contents += [piece for piece in found if isinstance(piece, Content) and piece not in inner]
         frame.pieces += found
 

@@ -1,6 +1,7 @@
 """OpenDocument: a paragraph is one text, formats follow their words, and what is no text stays as it is."""
 
 import re
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from io import BytesIO
@@ -138,6 +139,19 @@ OBJECTS = st.sampled_from(
         '<text:bookmark-end text:name="a"/>',
     ]
 )
+
+
+def test_spans_within_each_other_need_little_memory() -> None:
+    """Spans are one run, but not a thousand of them."""
+    depth = 900
+    content = "".join(f'<text:span text:style-name="{"T" * 99}{n}">a' for n in range(depth)) + "</text:span>" * depth
+    data = document(p("Wort" + content))
+    tracemalloc.start()
+    result = translated(data, "a.odt", upper)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(1 for _ in paragraph(result).iter()) == depth + 1
+    assert peak < 50 * depth * 150
 
 
 @st.composite
