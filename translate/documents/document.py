@@ -91,10 +91,8 @@ class Format(Protocol):
 
 # The module of each suffix.
 MODULES: dict[str, str] = {
-    **dict.fromkeys(
-        (".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm"), "ooxml"
-    ),
-    **dict.fromkeys((".odt", ".ott", ".odp", ".otp", ".ods", ".ots"), "odf"),
+    **dict.fromkeys((".docx", ".dotx", ".pptx", ".potx", ".ppsx", ".xlsx", ".xltx"), "ooxml"),
+    **dict.fromkeys((".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp", ".ods", ".ots", ".fods"), "odf"),
 }
 
 _SAVE, _EXPORT = "save it as {}", "export it as {}"

@@ -7,6 +7,7 @@ number or a formula is data.
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from translate.documents.xml import (
     AtomKind,
     Kind,
     Package,
+    Parts,
     Piece,
     Place,
     Role,
@@ -32,6 +34,7 @@ from translate.documents.xml import (
     tokens,
     translated_language,
 )
+from translate.documents.xml import read as read_xml
 from translate.errors import UserError
 
 _MANIFEST = "META-INF/manifest.xml"
@@ -76,8 +79,10 @@ _MOST_SPANS = 8  # that are one run
 _SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a master that slides show
 
 
-def read(data: bytes, reading: Reading) -> Package:
-    """Divide a document; UserError if it is damaged, encrypted or signed."""
+def read(data: bytes, reading: Reading) -> Parts:
+    """Divide a document, a package or a single file; UserError if it is damaged, encrypted or signed."""
+    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):
+        return read_xml(data, _table(reading), reading)
     archive = Archive(data, reading)
     names = _parts(archive, reading)
     return Package(archive, {name: divide(archive.read(name), _table(reading), reading, name) for name in names})

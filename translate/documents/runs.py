@@ -108,7 +108,7 @@ def paragraph(
     if paired is None or not any(item.text.strip() for item in paired):
         return original
     if any(run.size > _LARGEST_RUN for run in {id(item.run): item.run for item in paired}.values()):
-        raise UserError(f"{place.name}, {place.part}: it has a format of more than {_LARGEST_RUN:,} bytes")
+        raise UserError(f"{place.name}, {place.part}: it has a format of more than {_LARGEST_RUN:,} bytes; simplify it")
     root = _set_bases(paired)
     divided = [item for item in with_divided_ends(_with_formats(paired, root)) if isinstance(item, Item)]
     start, stop = core(divided)

@@ -226,6 +226,18 @@ def test_language_is_that_of_the_translation() -> None:
         assert members.infolist()[0].compress_type == ZIP_STORED
 
 
+def test_a_single_file_is_a_document() -> None:
+    """Flat OpenDocument has all parts in one file."""
+    meta = "<office:meta><dc:title>Ein Titel</dc:title></office:meta>"
+    body = p("Hallo " + span("B", "Welt"))
+    data = f"<office:document {NAMESPACES}>{meta}<office:body>{body}</office:body></office:document>"
+    assert texts(data.encode(), "a.fodt") == ["Ein Titel", "Hallo <g1>Welt</g1>"]
+    assert (
+        translated(data.encode(), "a.fodt", upper)
+        == data.replace("Ein Titel", "EIN TITEL").replace("Hallo", "HALLO").replace("Welt", "WELT").encode()
+    )
+
+
 def test_headers_of_masters_are_texts_and_prompts_are_none() -> None:
     frames = (
         '<draw:frame presentation:class="title"><text:p>Klicken</text:p></draw:frame>'
