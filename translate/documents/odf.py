@@ -71,7 +71,7 @@ _ELEMENTS = {
     "text:sender-position text:sender-postal-code text:sender-state-or-province text:sender-street text:sender-title "
     "text:sheet-name text:table-count text:table-formula text:template-name text:time text:user-defined "
     "text:user-field-get text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count",
-    Role.COPY: "text:tracked-changes text:ruby-text table:tracked-changes",
+    Role.COPY: "text:deletion text:ruby-text table:tracked-changes",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }
@@ -140,6 +140,8 @@ class _Styles:
     def __init__(self) -> None:
         self._code = set[str]()
         self._is_master = False
+        self._region, self._deletions = "", set[str]()  # the change that is described, and those that delete
+        self._open = set[str]()  # the deletions that have begun in the text
 
     def role(self, token: Token) -> Role | None:
         """Return the role of an element: a cell with a number is data; a placeholder without content is not shown."""
@@ -148,6 +150,10 @@ class _Styles:
             names = attributes.get("style:name", ""), attributes.get("style:parent-style-name", "")
             if any(is_code_style(name) or name in self._code for name in names):
                 self._code.add(names[0])
+        elif token.name == "text:changed-region":
+            self._region = attributes.get("text:id", "")
+        elif token.name == "text:deletion":
+            self._deletions.add(self._region)
         elif token.name == "style:master-page":
             self._is_master = True
         elif token.name in ("table:table-cell", "table:covered-table-cell"):
@@ -165,6 +171,15 @@ class _Styles:
         """Return whether the style of an element is one for code."""
         name = token.attributes.get("text:style-name", "")
         return name in self._code or is_code_style(name)
+
+    def is_deleted(self, token: Token) -> bool:
+        """Return whether an element or text is deleted: LibreOffice may leave deleted text where it was."""
+        change = token.attributes.get("text:change-id", "")
+        if token.name == "text:change-start" and change in self._deletions:
+            self._open.add(change)
+        elif token.name == "text:change-end":
+            self._open.discard(change)
+        return bool(self._open)
 
 
 # Paragraphs
@@ -196,6 +211,8 @@ def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> 
             runs.pop()
         else:
             out.append(_item(atom, runs[-1]))
+            if styles.is_deleted(atom.token) and atom.kind is AtomKind.TEXT:
+                out[-1].kind, out[-1].text = AtomKind.POINT, ""
         i += 1
     return _with_spaces(out)
 

@@ -81,6 +81,11 @@ COMMENT = (
     '<office:annotation office:name="a"><dc:creator>Ich</dc:creator><text:p>Gut so</text:p></office:annotation>',
     '<office:annotation-end office:name="a"/>',
 )
+CHANGES = (
+    '<text:tracked-changes><text:changed-region text:id="d"><text:deletion><text:p>alt</text:p></text:deletion>'
+    "</text:changed-region></text:tracked-changes>"
+)
+DELETED = '<text:change-start text:change-id="d"/>', '<text:change-end text:change-id="d"/>'
 FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><svg:desc>Formel</svg:desc></draw:frame>'
 
 
@@ -105,7 +110,9 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
         (p("Siehe <text:bookmark-ref>Bild</text:bookmark-ref> unten"), ["Siehe <g1>Bild</g1> unten"]),
         (p("Die " + FRAME + " gilt"), ["Die <g1/> gilt", "Formel"]),
         (p("a\n  b"), ["a b"]),
-        ("<text:tracked-changes><text:p>alt</text:p></text:tracked-changes>" + p("neu"), ["neu"]),
+        (CHANGES + p('Das <text:change text:change-id="d"/>ist neu'), ["Das <g1></g1>ist neu"]),
+        (CHANGES + p("Das " + DELETED[0] + "alte " + DELETED[1] + "ist neu"), ["Das <g1></g1>ist neu"]),
+        (CHANGES + p("Das" + DELETED[0] + "alte") + p("alte") + p("alte" + DELETED[1] + " da"), ["Das", "da"]),
         ('<text:p text:style-name="P9">x = 1</text:p>', []),
         (p("Das " + span("Source_20_Text", "f()") + " da"), ["Das <g1/> da"]),
         ('<table:table-cell office:value-type="float" office:value="3"><text:p>3,0</text:p></table:table-cell>', []),
