@@ -1,0 +1,318 @@
+"""Files of strings, edited in place: decoded, their texts made plain, and translations written where the texts were.
+
+A text of a program has codes, such as variables, that a translation must have exactly as often. Those that
+`translate.text.placeholders` holds stay as they are; the others become objects for the translation. A translation that
+lost or changed a code is reported and not written.
+"""
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from translate.documents.document import Reading, Unit
+from translate.errors import UserError
+from translate.text.markup import wrapped
+from translate.text.placeholders import branches, placeholder_spans, with_branches
+
+Span = tuple[int, int]
+FindCodes = Callable[[str], list[Span]]  # the codes of a text, in order, none within another
+
+
+class UnwritableError(Exception):
+    """A translation that the format cannot hold; the message completes "the translation ..."."""
+
+
+# The bytes of a file
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file, and how it is encoded; line ends stay as they are."""
+
+    text: str
+    encoding: str
+    mark: bytes = b""
+
+    @classmethod
+    def read(cls, data: bytes, reading: Reading, encoding: str = "utf-8") -> "Text":
+        """Decode a file by the mark of its byte order, or else by `encoding`; UserError if it is not text in that."""
+        for mark, marked in _MARKS.items():
+            if data.startswith(mark):
+                data, encoding = data[len(mark) :], marked
+                break
+        else:
+            mark = b""
+        try:
+            return cls(data.decode(encoding), encoding, mark)
+        except UnicodeDecodeError as error:
+            place = f"line {data[: error.start].count(10) + 1}"
+            raise UserError(f"{reading.name}, {place}: is not text in {encoding}; convert the file") from error
+        except LookupError as error:
+            raise UserError(f"{reading.name}: {encoding!r} is no known encoding; correct it") from error
+
+    def encoded(self, text: str) -> bytes:
+        """Return another text as the bytes of the file."""
+        return self.mark + text.encode(self.encoding)
+
+    def holds(self, text: str) -> bool:
+        """Return whether the encoding has all characters of a text."""
+        try:
+            text.encode(self.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def line_of(text: str, place: int) -> str:
+    """Return the number of a line for messages."""
+    return f"line {text.count(chr(10), 0, place) + 1}"
+
+
+def damaged(reading: Reading, text: str, place: int, what: str) -> UserError:
+    """Return the error of a file that is not in its format at a place."""
+    return UserError(f"{reading.name}, {line_of(text, place)}: {what}")
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Another text for a part of a file."""
+
+    start: int
+    stop: int
+    text: str
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text with its edits, none of which overlaps another; of several at one place, in their order."""
+    parts, end = list[str](), 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.stop)):
+        parts += [text[end : edit.start], edit.text]
+        end = edit.stop
+    return "".join([*parts, text[end:]])
+
+
+# Texts without codes and without line breaks within sentences
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A text of a program as it is translated.
+
+    Attributes:
+        source: the text with its codes and lines.
+        text: the same with objects for codes, and without line breaks within sentences.
+        lines: the same with objects, and with all line breaks.
+        held: the codes that objects of the text stand for, by their tags.
+    """
+
+    source: str
+    text: str
+    lines: str
+    held: dict[str, str]
+    codes: FindCodes
+
+    def restored(self, translation: str) -> str:
+        """Return a translation with the codes and lines of the source; UnwritableError if it has other codes."""
+        if translation == self.text:
+            return self.source
+        if lost := [code for tag, code in self.held.items() if translation.count(tag) != 1]:
+            raise UnwritableError(f"does not have {lost[0]!r} exactly once")
+        text = rewrapped(translation, self.lines)
+        for tag, code in self.held.items():
+            text = text.replace(tag, code)
+        source, target = _counted(self.source, self.codes), _counted(text, self.codes)
+        if source != target:
+            code = next(iter((source - target) or (target - source)))
+            raise UnwritableError(f"has {code!r} {target[code]} times, not {source[code]}")
+        return text
+
+
+def plain(text: str, codes: FindCodes, tag: str, points: Sequence[Span] = ()) -> Plain:
+    """Return a text as it is translated.
+
+    Args:
+        codes: finds what a translation must have exactly as often.
+        tag: name of the tags of objects; see `tag_name`.
+        points: codes without width.
+    """
+    spans = [(*span, False) for span in codes(text)] + [(*span, True) for span in points]
+    shown, held = text, dict[str, str]()
+    for everything in (False, True):
+        known = set() if everything else set(placeholder_spans(text))
+        objects = [(start, stop, is_point) for start, stop, is_point in sorted(spans) if (start, stop) not in known]
+        tags = [f"<{tag}{n}></{tag}{n}>" if one[2] else f"<{tag}{n}/>" for n, one in enumerate(objects, start=1)]
+        edits = [Edit(start, stop, name) for (start, stop, _), name in zip(objects, tags, strict=True)]
+        shown, held = edited(text, edits), {n: text[a:b] for n, (a, b, _) in zip(tags, objects, strict=True)}
+        rest = Counter(text[start:stop] for start, stop, _ in spans) - Counter(held.values())
+        if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
+            break
+    return Plain(text, unwrapped(shown), shown, held, codes)
+
+
+def tag_name(text: str) -> str:
+    """Return a name of tags that a file does not have."""
+    name = "g"
+    while re.search(rf"</?{name}\d", text):
+        name += "x"
+    return name
+
+
+def _counted(text: str, codes: FindCodes) -> Counter[str]:
+    """Count the codes of a text; a message of ICU by all but the texts of its branches."""
+    found = (text[start:stop] for start, stop in codes(text))
+    return Counter(with_branches(code, [""] * len(spans)) if (spans := branches(code)) else code for code in found)
+
+
+# No blank line, end of a sentence, bullet or indentation; before a small letter or after a full line.
+_BREAK = re.compile(r"(?<![\n.!?:;\u2026])\n(?=[\w<{%$(\"'\u2018-\u201e\u00ab\u00bb])")
+_FULL = 40  # characters
+
+
+def _soft_breaks(text: str) -> list[int]:
+    """Return where the line breaks within sentences are: before a small letter, or after a line that is full."""
+    found, start = list[int](), 0
+    for match in _BREAK.finditer(text):
+        start = text.rfind("\n", start, match.start()) + 1 or start
+        if match.start() - start >= _FULL or text[match.end()].islower():
+            found.append(match.start())
+        start = match.end()
+    return found
+
+
+def unwrapped(text: str) -> str:
+    """Return a text with a space for each line break within a sentence."""
+    if "\n" not in text:
+        return text
+    breaks = [Edit(i, i + 1, "" if text[i - 1 : i].isspace() else " ") for i in _soft_breaks(text)]
+    return edited(text, breaks)
+
+
+def rewrapped(text: str, like: str) -> str:
+    """Return a text with the line breaks that `unwrapped` took out of `like`, at the same parts of its sentences."""
+    soft = _soft_breaks(like) if "\n" in like else []
+    if not soft:
+        return text
+    groups = edited(like, [Edit(i, i + 1, "\0") for i in soft]).split("\n")
+    parts = text.split("\n")
+    if len(parts) != len(groups):
+        return text
+    pairs = zip(parts, (group.replace("\0", "\n") for group in groups), strict=True)
+    return "\n".join((wrapped(part, group) or part) if "\n" in group else part for part, group in pairs)
+
+
+# Codes of programs
+
+_OPENING = re.compile(r"\$t\(|[$%#]?\{")
+_ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
+
+
+def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
+    """Return the codes of a text: %s {name} {{name}} ${name} $t(key), tags, and arguments of ICU.
+
+    Args:
+        certain: matches what else is a code in the format of the text.
+    """
+    found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
+    own = [match.span() for match in certain.finditer(text)] if certain else []
+    return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]
+
+
+def _nested(text: str) -> Iterator[Span]:
+    """Yield the codes that may hold others: arguments of ICU, two braces, and the nesting of i18next."""
+    place = 0
+    while match := _OPENING.search(text, place):
+        start = place = match.end() - 1
+        if text[start] == "(" or _ARGUMENT.match(text, start):
+            stop = closing(text, start)
+            if stop:
+                yield match.start(), stop
+                place = stop
+                continue
+        place = match.end()
+
+
+def closing(text: str, start: int, quote: str = "") -> int:
+    """Return the end of the brackets that open at `start`; 0 if they are not closed.
+
+    Args:
+        quote: encloses text in which brackets are none; "" if there is no such text.
+    """
+    pair = {"{": "{}", "(": "()"}[text[start]]
+    depth, is_quoted = 0, False
+    for match in re.compile(f"[{pair}{quote}]").finditer(text, start):
+        if match[0] == quote:
+            is_quoted = not is_quoted
+        elif not is_quoted:
+            depth += 1 if match[0] == pair[0] else -1
+            if not depth:
+                return match.end()
+    return 0
+
+
+def outermost(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans that lie in no other one, in order; of two that overlap the first is taken."""
+    found, end = list[Span](), 0
+    for start, stop in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if start >= end:
+            found.append((start, stop))
+            end = stop
+    return found
+
+
+# Documents of values
+
+
+@dataclass(frozen=True)
+class Value:
+    """A text of a file.
+
+    Attributes:
+        start, stop: where it is written in the file.
+        encode: returns a translation as the file writes it; may raise UnwritableError.
+    """
+
+    start: int
+    stop: int
+    plain: Plain
+    encode: Callable[[str], str]
+    place: str
+
+
+@dataclass(frozen=True)
+class Values:
+    """A document whose texts are replaced by their translations.
+
+    Attributes:
+        stated: edits of where the document states its language, made with the first translation.
+    """
+
+    file: Text
+    reading: Reading
+    values: Sequence[Value]
+    stated: Sequence[Edit] = ()
+
+    @property
+    def units(self) -> list[Unit]:
+        """The texts, without codes; see `Document`."""
+        return [Unit(value.plain.text, value.place) for value in self.values]
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the file with translations; see `Document`."""
+        edits = list(self.stated) if any(one is not None for one in translations) else []
+        for value, translation in zip(self.values, translations, strict=True):
+            if translation is None or translation == value.plain.text:
+                continue
+            try:
+                text = value.encode(value.plain.restored(translation))
+            except UnwritableError as error:
+                self.reading.report(
+                    f"{self.reading.name}, {value.place}: is not translated, as the translation {error}"
+                )
+            else:
+                edits.append(Edit(value.start, value.stop, text))
+        return self.file.encoded(edited(self.file.text, edits))

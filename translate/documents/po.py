@@ -1,0 +1,530 @@
+"""PO and POT of gettext: empty translations are filled, in each plural form of the target language.
+
+The text is edited in place: only the strings of a translation, the flag "fuzzy" and the fields of the header about the
+language change. A translation has the line breaks of its source at both ends, is wrapped like it, and marked as fuzzy
+unless it is final.
+"""
+
+import functools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from gettext import c2py
+
+from translate.documents.document import Reading, Unit
+from translate.documents.edits import (
+    Edit,
+    FindCodes,
+    Plain,
+    Span,
+    Text,
+    UnwritableError,
+    damaged,
+    edited,
+    line_of,
+    plain,
+    tag_name,
+    variables,
+)
+from translate.errors import UserError
+
+_TOKEN = re.compile(
+    r"(?P<comment>#[^\n]*)|(?P<string>\"(?:[^\"\\\n]|\\[^\n])*+\")|(?P<space>\s+)"
+    r"|(?P<keyword>msgid_plural|msgid|msgctxt|msgstr|domain)\b(?:\s*\[\s*(?P<n>\d{1,2})\s*\])?"
+)
+_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+_COLUMNS = 79  # of a line that gettext writes
+
+# Codes, by the flag of the entry
+
+_PRINTF = re.compile(
+    r"%(?:%|<PRI\w{1,12}>|(?:\d{1,2}\$|\(\w{1,60}\)|<\w{1,60}>)?[-+ #0'I]{0,4}(?:\*(?:\d{1,2}\$)?|\d{1,4})?"
+    r"(?:\.(?:\*(?:\d{1,2}\$)?|\d{1,4})?)?(?:hh|ll|I64|[hlLqjzt])?(?:[A-Za-z@]|<PRI\w{1,12}>))"
+)
+_NUMBERED = re.compile(r"%L?(?:\d{1,2}|n)")
+_BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
+_CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
+    name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "java", "rust")
+}
+_PRINTF_FLAG = re.compile(
+    r"(?:c|objc|c\+\+|python|java-printf|javascript|php|perl|lua|ruby|awk|tcl|elisp|librep|gcc-internal|gfc-internal"
+    r"|object-pascal|go|d)-format"
+)
+
+
+# Strings
+
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,8})|(.))", re.DOTALL)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPES = {character: f"\\{name}" for name, character in _NAMED.items()} | {'"': '\\"', "\\": "\\\\"}
+
+
+def _decoded(raw: str) -> str:
+    """Return the text of a string without its quotation marks."""
+
+    def character(match: re.Match[str]) -> str:
+        octal, hexadecimal, other = match.groups()
+        if other is not None:
+            return _NAMED.get(other, other)
+        code = int(octal, 8) if octal else int(hexadecimal, 16)
+        return chr(code) if code < 0x80 else match[0]  # a byte of an unknown charset
+
+    return _ESCAPE.sub(character, raw) if "\\" in raw else raw
+
+
+def _encoded(text: str, like: str) -> str:
+    """Return a text as a string; control characters are escaped as in the string `like`."""
+    own = {_decoded(match[0]): match[0] for match in _ESCAPE.finditer(like)}
+    return "".join(own.get(c) or _ESCAPES.get(c) or (f"\\{ord(c):03o}" if c < " " or c == "\x7f" else c) for c in text)
+
+
+# Entries
+
+
+@dataclass
+class _Message:
+    """The strings of a keyword, such as msgid.
+
+    Attributes:
+        strings: where they are, with quotation marks.
+        start: of the keyword.
+    """
+
+    file: str
+    start: int
+    strings: list[Span] = field(default_factory=list)
+    end: int = 0
+
+    @property
+    def raw(self) -> list[str]:
+        return [self.file[a + 1 : b - 1] for a, b in self.strings]
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(map(_decoded, self.raw))
+
+
+@dataclass
+class _Entry:
+    """An entry in use.
+
+    Attributes:
+        start: of its first keyword; `previous`, of the first comment with an earlier source.
+        flags: where the comments with flags are.
+        parts: msgctxt, msgid and msgid_plural; `forms`, each msgstr.
+    """
+
+    start: int = -1
+    previous: int = -1
+    flags: list[Span] = field(default_factory=list)
+    parts: dict[str, _Message] = field(default_factory=dict)
+    forms: list[_Message] = field(default_factory=list)
+
+    @property
+    def is_header(self) -> bool:
+        return "msgctxt" not in self.parts and not self.parts["msgid"].text
+
+    def flag_names(self, file: str) -> list[str]:
+        """Return its flags, such as "fuzzy"."""
+        return [flag.strip() for a, b in self.flags for flag in file[a + 2 : b].split(",")]
+
+
+def _entries(file: str, reading: Reading) -> Iterator[_Entry]:
+    """Yield the entries in use."""
+    entry, message, place = _Entry(), None, 0
+    while place < len(file):
+        match = _TOKEN.match(file, place)
+        if match is None:
+            raise damaged(reading, file, place, "is not PO; correct it, or see what msgfmt says")
+        token, kind, start, place = match[0], "keyword" if match["keyword"] else match.lastgroup, *match.span()
+        if entry.forms and (kind == "comment" or token in ("msgctxt", "msgid", "domain")):
+            yield _checked(entry, file, reading)
+            entry, message = _Entry(), None
+        if kind == "comment" and not entry.parts:
+            if token.startswith("#~"):
+                entry = _Entry()  # the comments before are those of an obsolete entry
+            elif token.startswith(("#,", "#=")):
+                entry.flags.append((start, start + len(token.rstrip("\r"))))
+            elif token.startswith("#|") and entry.previous < 0:
+                entry.previous = start
+        elif kind == "keyword":
+            message = _Message(file, start, end=place)
+            name = match["keyword"]
+            n = match["n"]
+            if (
+                name == "msgstr"
+                and len(entry.forms) == int(n or 0)
+                and (n is None) == ("msgid_plural" not in entry.parts)
+            ):
+                entry.forms.append(message)
+            elif name == "msgstr" or n is not None or name in entry.parts:
+                raise damaged(reading, file, start, f"has {token!r} where it does not belong; correct it")
+            elif name != "domain":
+                entry.start = start if entry.start < 0 else entry.start
+                entry.parts[name] = message
+        elif kind == "string":
+            if message is None:
+                raise damaged(reading, file, start, "has text after no keyword; correct it")
+            message.strings.append((start, place))
+            message.end = place
+    if entry.forms:
+        yield _checked(entry, file, reading)
+    elif entry.parts:
+        raise damaged(reading, file, entry.start, "has no msgstr; complete it")
+
+
+def _checked(entry: _Entry, file: str, reading: Reading) -> _Entry:
+    if "msgid" not in entry.parts:
+        raise damaged(reading, file, entry.forms[0].start, "has no msgid; complete it")
+    return entry
+
+
+# The header
+
+
+@dataclass(frozen=True)
+class _Plurals:
+    """The plural forms of a language: their number, and which one a count takes."""
+
+    n: int
+    expression: str
+    of_count: tuple[int, ...]
+
+    @classmethod
+    def parse(cls, n: str, expression: str) -> "_Plurals":
+        """Return the forms of the fields of a header; ValueError if they are none."""
+        try:
+            of_count = tuple(map(c2py(expression), range(200)))
+        except (ZeroDivisionError, OverflowError) as error:
+            raise ValueError(str(error)) from error
+        if not 0 <= max(of_count) < int(n) <= 10:
+            raise ValueError("a form that is not counted")
+        return cls(int(n), expression, of_count)
+
+    @classmethod
+    def of_language(cls, language: str) -> "_Plurals":
+        """Return the forms that gettext's documentation gives for a language."""
+        from babel.messages.plurals import get_plural
+
+        n, expression = get_plural(language)
+        return cls.parse(str(n), expression)
+
+    def is_for_one(self, form: int) -> bool:
+        """Return whether a form is only for the count of one."""
+        return [n for n, other in enumerate(self.of_count) if other == form] == [1]
+
+
+_PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]{1,1000})")
+_LANGUAGE = re.compile(r"^Language:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
+
+
+def _base(language: str) -> str:
+    return re.split("[-_@.]", language)[0].lower()
+
+
+# Writing
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """A translation of an entry: form `n` of the message `source`."""
+
+    entry: _Entry
+    n: int
+    source: _Message
+    plain: Plain
+    before: str
+    after: str
+    unit: Unit
+    is_printf: bool
+
+
+class Catalog:
+    """A file of PO; see `Document`."""
+
+    def __init__(self, file: Text, reading: Reading) -> None:
+        self._file, self._reading = file, reading
+        self._entries = list(_entries(file.text, reading))
+        self._header = next((entry for entry in self._entries if entry.is_header), None)
+        self._newline = "\r\n" if "\r\n" in file.text else "\n"
+        self._plurals = self._read_plurals()
+        tag = tag_name(file.text)
+        self._slots = [slot for entry in self._entries if not entry.is_header for slot in self._read_slots(entry, tag)]
+        self._width = _width([one for entry in self._entries for one in (*entry.parts.values(), *entry.forms)])
+        self._check_language()
+
+    @property
+    def units(self) -> list[Unit]:
+        """A unit for each form of each entry; see `Document`."""
+        return [slot.unit for slot in self._slots]
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the file with its empty translations filled; see `Document`."""
+        texts = [self._text(slot, one) for slot, one in zip(self._slots, translations, strict=True)]
+        filled = {id(slot.entry): slot.entry for slot, text in zip(self._slots, texts, strict=True) if text is not None}
+        if not filled:
+            return self._file.encoded(self._file.text)
+        edits = [*self._stated()]
+        for entry in filled.values():
+            edits += _mark(entry, self._file.text, self._newline, self._reading.final)
+        for slot, text in zip(self._slots, texts, strict=True):
+            if id(slot.entry) in filled and (text is not None or slot.n >= len(slot.entry.forms)):
+                edits.append(self._translated(slot, text or ""))
+        return self._file.encoded(edited(self._file.text, edits))
+
+    def _read_plurals(self) -> _Plurals:
+        stated = _PLURAL.search(self._header.forms[0].text) if self._header else None
+        if stated and self._language() in ("", _base(self._reading.target)):
+            try:
+                return _Plurals.parse(stated[1], stated[2].strip())
+            except ValueError as error:
+                raise UserError(f"{self._reading.name}: its Plural-Forms are none; correct its header") from error
+        return _Plurals.of_language(self._reading.target)
+
+    def _language(self) -> str:
+        stated = _LANGUAGE.search(self._header.forms[0].text) if self._header else None
+        return _base(stated[1]) if stated else ""
+
+    def _check_language(self) -> None:
+        target, stated = self._reading.target, self._language()
+        if stated in ("", _base(target)) or self._reading.replace:
+            return
+        if any(slot.unit.done is not None for slot in self._slots):
+            raise UserError(
+                f"{self._reading.name}: its translations are in {stated!r}, not {target!r}, as its header says;"
+                " replace all of them, or translate the template (.pot)"
+            )
+
+    def _read_slots(self, entry: _Entry, tag: str) -> Iterator[_Slot]:
+        file, one, several = self._file.text, entry.parts["msgid"], entry.parts.get("msgid_plural")
+        flags = entry.flag_names(file)
+        is_printf = any(map(_PRINTF_FLAG.fullmatch, flags))
+        codes = _find_codes(tuple(flags))
+        place = line_of(file, entry.start)
+        for n in range(self._plurals.n if several else 1):
+            source = one
+            if several and not self._is_singular(n, one.text, several.text, codes):
+                source = several
+            done = entry.forms[n].text if n < len(entry.forms) else ""
+            inner = source.text.strip("\n")
+            if not inner.strip():
+                continue
+            start = len(source.text) - len(source.text.lstrip("\n"))
+            before, after = source.text[:start], source.text[start + len(inner) :]
+            body = plain(inner, codes, tag, _mnemonic(inner))
+            unit = Unit(body.text, place, done or None)
+            yield _Slot(entry, n, source, body, before, after, unit, is_printf)
+
+    def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
+        """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""
+        if self._plurals.of_count[1] != n:
+            return False
+        has_all = Counter(one[a:b] for a, b in codes(one)) == Counter(several[a:b] for a, b in codes(several))
+        return has_all or self._plurals.is_for_one(n)
+
+    def _text(self, slot: _Slot, translation: str | None) -> str | None:
+        """Return a translation as the text of its form; None if the form stays, as it has one or cannot hold it."""
+        stays = slot.unit.done is not None and not self._reading.replace
+        if stays or translation is None or translation == slot.unit.done:
+            return None
+        try:
+            return self._whole(slot, translation)
+        except UnwritableError as error:
+            place = slot.unit.place
+            self._reading.report(f"{self._reading.name}, {place}: is not translated, as the translation {error}")
+            return None
+
+    def _whole(self, slot: _Slot, translation: str) -> str:
+        """Return a translation with the codes of its source; UnwritableError if the file cannot hold it."""
+        if slot.is_printf:
+            translation = _without_new_conversions(translation, slot.plain.text)
+        text = _with_mnemonic_before_letter(slot.plain.restored(translation), slot.plain.source)
+        if not text.strip():
+            raise UnwritableError("is empty")
+        if not self._file.holds(text):
+            raise UnwritableError(
+                f"has characters that {self._file.encoding}, the charset of the header, does not have"
+            )
+        return slot.before + text.strip("\n") + slot.after
+
+    def _translated(self, slot: _Slot, text: str) -> Edit:
+        """Return the edit that writes a form, after the last one if the file does not have it."""
+        forms, like = slot.entry.forms, slot.source
+        keyword = f"msgstr[{slot.n}]" if "msgid_plural" in slot.entry.parts else "msgstr"
+        strings = _strings(text, like, len(keyword) + 1, self._width, self._newline)
+        if slot.n < len(forms):
+            message = forms[slot.n]
+            if message.strings:
+                return Edit(message.strings[0][0], message.strings[-1][1], strings)
+            return Edit(message.end, message.end, " " + strings)
+        end = forms[-1].end
+        return Edit(end, end, f"{self._newline}{keyword} {strings}")
+
+    def _stated(self) -> Iterator[Edit]:
+        """Yield the edits of the header: language, plural forms if they are used, charset of a template."""
+        n, expression = self._plurals.n, self._plurals.expression
+        has_plurals = any("msgid_plural" in entry.parts for entry in self._entries)
+        plural = f"nplurals={n}; plural={expression};"
+        target = self._reading.target.replace("-", "_")
+        if self._header is None:
+            fields = [f"Language: {target}", "MIME-Version: 1.0", f"Content-Type: text/plain; charset={_UTF8}"]
+            fields += ["Content-Transfer-Encoding: 8bit", *([f"Plural-Forms: {plural}"] if has_plurals else [])]
+            lines = ['msgid ""', 'msgstr ""', *(f'"{one}\\n"' for one in fields), "", ""]
+            yield Edit(0, 0, self._newline.join(lines))
+            return
+        text = self._header.forms[0].text
+        if self._language() != _base(target):
+            yield self._field("Language", target)
+        stated = _PLURAL.search(text)
+        if has_plurals and (stated is None or stated[2].strip() != expression):
+            yield self._field("Plural-Forms", plural)
+        charset = _CHARSET.search(text.encode())
+        if charset is None or charset[1].decode().lower() in _NO_CHARSETS:
+            yield self._field("Content-Type", f"text/plain; charset={_UTF8}")
+        if re.search(r"^Content-Transfer-Encoding:[ \t]*ENCODING", text, re.MULTILINE):
+            yield self._field("Content-Transfer-Encoding", "8bit")
+        if "fuzzy" in self._header.flag_names(self._file.text):
+            yield from _unmarked(self._header, self._file.text)
+
+    def _field(self, name: str, value: str) -> Edit:
+        """Return the edit that sets a field of the header."""
+        assert self._header
+        message, file = self._header.forms[0], self._file.text
+        field = re.compile(rf'(?:(?<=")|(?<=\\n)){name}:[ \t]*((?:[^"\\]|\\[^n]|"\s*")*+)(?=\\n|"\s*\Z)')
+        region = file[: message.end]
+        if found := field.search(region, message.start):
+            return Edit(found.start(), found.end(), f"{name}: {value}")
+        lead = "" if message.text.endswith("\n") or not message.text else "\\n"
+        return Edit(message.end, message.end, f'{self._newline}"{lead}{name}: {value}\\n"')
+
+
+_UTF8 = "UTF-8"
+_NO_CHARSETS = ("charset", "ascii", "us-ascii")
+
+
+@functools.cache
+def _find_codes(flags: tuple[str, ...]) -> FindCodes:
+    """Return the function that finds the codes of an entry with flags."""
+    names = [flag.removesuffix("-format") for flag in flags if flag.endswith("-format")]
+    patterns = [_CODES[name] for name in names if name in _CODES]
+    if any(map(_PRINTF_FLAG.fullmatch, flags)):
+        patterns.append(_PRINTF)
+    certain = re.compile("|".join(pattern.pattern for pattern in patterns)) if patterns else None
+    return lambda text: variables(text, certain)
+
+
+def _without_new_conversions(translation: str, source: str) -> str:
+    """Return a translation in which each sign of per cent that is in no conversion of the source is doubled."""
+    pattern = re.compile(f"{_PRINTF.pattern}|%")
+    left = Counter(pattern.findall(source))
+
+    def kept(match: re.Match[str]) -> str:
+        if match[0] == "%%" or left[match[0]] > 0:
+            left[match[0]] -= 1
+            return match[0]
+        return "%" + match[0]
+
+    return pattern.sub(kept, translation)
+
+
+# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D or file_name.
+_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<!\w)_(?=[^\W_])")
+
+
+def _mnemonic(text: str) -> list[Span]:
+    """Return where the mark of a menu's key is, if a text has one."""
+    found = [match.span() for match in _MNEMONIC.finditer(text)]
+    return found if len(found) == 1 and text.count(text[found[0][0]]) == 1 else []
+
+
+def _with_mnemonic_before_letter(text: str, source: str) -> str:
+    """Return a text whose mark of a menu's key, if the source has one, is before a letter."""
+    found = _mnemonic(source)
+    if not found or _mnemonic(text):
+        return text
+    mark = source[slice(*found[0])]
+    bare = text.replace(mark, "", 1)
+    return re.sub(r"(?=[^\W_])", mark, bare, count=1)
+
+
+def _mark(entry: _Entry, file: str, newline: str, is_final: bool) -> Iterator[Edit]:
+    """Yield the edit that makes an entry fuzzy, or the opposite if translations are final."""
+    is_fuzzy = "fuzzy" in entry.flag_names(file)
+    if is_final and is_fuzzy:
+        yield from _unmarked(entry, file)
+    elif not is_final and not is_fuzzy:
+        own = next((span for span in entry.flags if file.startswith("#,", span[0])), None)
+        if own:
+            yield Edit(own[0] + 2, own[0] + 2, " fuzzy,")
+        else:
+            place = entry.previous if entry.previous >= 0 else entry.start
+            start = file.rfind("\n", 0, place) + 1
+            yield Edit(start, start, f"#, fuzzy{newline}")
+
+
+def _unmarked(entry: _Entry, file: str) -> Iterator[Edit]:
+    """Yield the edits that take the flag "fuzzy" from an entry, with its line if it has no other flag."""
+    for start, stop in entry.flags:
+        flags = [flag.strip() for flag in file[start + 2 : stop].split(",")]
+        rest = [flag for flag in flags if flag != "fuzzy"]
+        if rest and rest != flags:
+            yield Edit(start + 2, stop, f" {', '.join(rest)}")
+        elif rest != flags:
+            yield Edit(file.rfind("\n", 0, start) + 1, file.find("\n", stop) + 1, "")
+
+
+# Lines
+
+
+def _columns(text: str) -> int:
+    wide = 0 if text.isascii() else sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide
+
+
+def _width(messages: Sequence[_Message]) -> int:
+    """Return the columns of a line of the file: those of gettext, or of longer lines that are wrapped; 0 if none is."""
+    broken = [one.raw for one in messages if any(raw and not raw.endswith("\\n") for raw in one.raw[:-1])]
+    if broken:
+        return max(_COLUMNS, *(_columns(raw) + 2 for several in broken for raw in several))
+    is_long = any(_columns(raw) > _COLUMNS and " " in raw for one in messages for raw in one.raw)
+    return 0 if is_long else _COLUMNS
+
+
+def _strings(text: str, like: _Message, indent: int, width: int, newline: str) -> str:
+    """Return a text as strings, wrapped as those of another message are.
+
+    Args:
+        indent: columns before the first string.
+        width: columns of a line; 0 if lines are not wrapped.
+    """
+    raw = "".join(like.raw)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    if len(like.strings) == 1 and ("\n" in like.text.strip("\n") or _columns(raw) + indent > max(width, _COLUMNS)):
+        return f'"{_encoded(text, raw)}"'
+    parts = [part for line in lines for part in _filled(_encoded(line, raw), width)]
+    if len(parts) <= 1 and (not width or _columns("".join(parts)) + indent + 2 <= width):
+        return f'"{"".join(parts)}"'
+    first = [] if len(like.strings) > 1 and like.raw[0] else [""]
+    return newline.join(f'"{part}"' for part in [*first, *parts])
+
+
+def _filled(line: str, width: int) -> Iterator[str]:
+    """Yield the parts of a line, each divided after a space and as long as it may be."""
+    part = ""
+    for word in re.findall(r"\S*\s+|\S+", line):
+        if width and part and _columns(part + word.rstrip()) + 2 > width:
+            yield part
+            part = ""
+        part += word
+    if part:
+        yield part
+
+
+def read(data: bytes, reading: Reading) -> Catalog:
+    """Divide a file of PO or POT; its charset is that of its header, or UTF-8."""
+    charset = _CHARSET.search(data)
+    name = charset[1].decode("ascii").lower() if charset else "utf-8"
+    return Catalog(Text.read(data, reading, "utf-8" if name in _NO_CHARSETS else name), reading)
