@@ -5,11 +5,13 @@ A text of a program has codes, such as variables, that a translation must have e
 lost or changed a code is reported and not written.
 """
 
+import bisect
 import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
@@ -52,6 +54,18 @@ class Text:
         except LookupError as error:
             raise UserError(f"{reading.name}: {encoding!r} is no known encoding; correct it") from error
 
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [match.end() for match in re.finditer("\n", self.text)]
+
+    def line_of(self, place: int) -> str:
+        """Return the number of a line for messages."""
+        return f"line {bisect.bisect_right(self._lines, place) + 1}"
+
+    def damaged(self, reading: Reading, place: int, what: str) -> UserError:
+        """Return the error of a file that is not in its format at a place."""
+        return UserError(f"{reading.name}, {self.line_of(place)}: {what}")
+
     def encoded(self, text: str) -> bytes:
         """Return another text as the bytes of the file."""
         return self.mark + text.encode(self.encoding)
@@ -66,16 +80,6 @@ class Text:
 
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-
-
-def line_of(text: str, place: int) -> str:
-    """Return the number of a line for messages."""
-    return f"line {text.count(chr(10), 0, place) + 1}"
-
-
-def damaged(reading: Reading, text: str, place: int, what: str) -> UserError:
-    """Return the error of a file that is not in its format at a place."""
-    return UserError(f"{reading.name}, {line_of(text, place)}: {what}")
 
 
 @dataclass(frozen=True, order=True)
@@ -142,6 +146,8 @@ def plain(text: str, codes: FindCodes, tag: str, points: Sequence[Span] = ()) ->
     """
     spans = [(*span, False) for span in codes(text)] + [(*span, True) for span in points]
     shown, held = text, dict[str, str]()
+    if not spans:
+        return Plain(text, unwrapped(text), text, held, codes)
     for everything in (False, True):
         known = set() if everything else set(placeholder_spans(text))
         objects = [(start, stop, is_point) for start, stop, is_point in sorted(spans) if (start, stop) not in known]

@@ -22,9 +22,7 @@ from translate.documents.edits import (
     Span,
     Text,
     UnwritableError,
-    damaged,
     edited,
-    line_of,
     plain,
     tag_name,
     variables,
@@ -132,16 +130,17 @@ class _Entry:
         return [flag.strip() for a, b in self.flags for flag in file[a + 2 : b].split(",")]
 
 
-def _entries(file: str, reading: Reading) -> Iterator[_Entry]:
+def _entries(text: Text, reading: Reading) -> Iterator[_Entry]:
     """Yield the entries in use."""
+    file = text.text
     entry, message, place = _Entry(), None, 0
     while place < len(file):
         match = _TOKEN.match(file, place)
         if match is None:
-            raise damaged(reading, file, place, "is not PO; correct it, or see what msgfmt says")
+            raise text.damaged(reading, place, "is not PO; correct it, or see what msgfmt says")
         token, kind, start, place = match[0], "keyword" if match["keyword"] else match.lastgroup, *match.span()
         if entry.forms and (kind == "comment" or token in ("msgctxt", "msgid", "domain")):
-            yield _checked(entry, file, reading)
+            yield _checked(entry, text, reading)
             entry, message = _Entry(), None
         if kind == "comment" and not entry.parts:
             if token.startswith("#~"):
@@ -161,24 +160,24 @@ def _entries(file: str, reading: Reading) -> Iterator[_Entry]:
             ):
                 entry.forms.append(message)
             elif name == "msgstr" or n is not None or name in entry.parts:
-                raise damaged(reading, file, start, f"has {token!r} where it does not belong; correct it")
+                raise text.damaged(reading, start, f"has {token!r} where it does not belong; correct it")
             elif name != "domain":
                 entry.start = start if entry.start < 0 else entry.start
                 entry.parts[name] = message
         elif kind == "string":
             if message is None:
-                raise damaged(reading, file, start, "has text after no keyword; correct it")
+                raise text.damaged(reading, start, "has text after no keyword; correct it")
             message.strings.append((start, place))
             message.end = place
     if entry.forms:
-        yield _checked(entry, file, reading)
+        yield _checked(entry, text, reading)
     elif entry.parts:
-        raise damaged(reading, file, entry.start, "has no msgstr; complete it")
+        raise text.damaged(reading, entry.start, "has no msgstr; complete it")
 
 
-def _checked(entry: _Entry, file: str, reading: Reading) -> _Entry:
+def _checked(entry: _Entry, text: Text, reading: Reading) -> _Entry:
     if "msgid" not in entry.parts:
-        raise damaged(reading, file, entry.forms[0].start, "has no msgid; complete it")
+        raise text.damaged(reading, entry.forms[0].start, "has no msgid; complete it")
     return entry
 
 
@@ -247,7 +246,7 @@ class Catalog:
 
     def __init__(self, file: Text, reading: Reading) -> None:
         self._file, self._reading = file, reading
-        self._entries = list(_entries(file.text, reading))
+        self._entries = list(_entries(file, reading))
         self._header = next((entry for entry in self._entries if entry.is_header), None)
         self._newline = "\r\n" if "\r\n" in file.text else "\n"
         self._plurals = self._read_plurals()
@@ -303,7 +302,7 @@ class Catalog:
         flags = entry.flag_names(file)
         is_printf = any(map(_PRINTF_FLAG.fullmatch, flags))
         codes = _find_codes(tuple(flags))
-        place = line_of(file, entry.start)
+        place = self._file.line_of(entry.start)
         for n in range(self._plurals.n if several else 1):
             source = one
             if several and not self._is_singular(n, one.text, several.text, codes):
@@ -320,7 +319,8 @@ class Catalog:
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
         """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""
-        if self._plurals.of_count[1] != n:
+        of_count = self._plurals.of_count
+        if of_count[1] != n or of_count[2] == n:
             return False
         has_all = Counter(one[a:b] for a, b in codes(one)) == Counter(several[a:b] for a, b in codes(several))
         return has_all or self._plurals.is_for_one(n)
@@ -500,9 +500,11 @@ def _strings(text: str, like: _Message, indent: int, width: int, newline: str) -
         indent: columns before the first string.
         width: columns of a line; 0 if lines are not wrapped.
     """
+    if text == like.text:
+        return newline.join(f'"{part}"' for part in like.raw)
     raw = "".join(like.raw)
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    if len(like.strings) == 1 and ("\n" in like.text.strip("\n") or _columns(raw) + indent > max(width, _COLUMNS)):
+    if len(like.strings) == 1 and ("\n" in like.text[:-1] or _columns(raw) + indent > max(width, _COLUMNS)):
         return f'"{_encoded(text, raw)}"'
     parts = [part for line in lines for part in _filled(_encoded(line, raw), width)]
     if len(parts) <= 1 and (not width or _columns("".join(parts)) + indent + 2 <= width):
