@@ -280,6 +280,7 @@ class Value:
     Attributes:
         start, stop: where it is written in the file.
         encode: returns a translation as the file writes it; may raise UnwritableError.
+        holds: codes of the text that hold other values of the file, such as a selector with its variants.
     """
 
     start: int
@@ -287,6 +288,7 @@ class Value:
     plain: Plain
     encode: Callable[[str], str]
     place: str
+    holds: Sequence[Span] = ()
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,7 @@ class Values:
     """A document whose texts are replaced by their translations.
 
     Attributes:
+        values: in the order of the file; one that holds others is before them.
         stated: edits of where the document states its language, made with the first translation.
     """
 
@@ -309,16 +312,36 @@ class Values:
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with translations; see `Document`."""
-        edits = list(self.stated) if any(one is not None for one in translations) else []
-        for value, translation in zip(self.values, translations, strict=True):
-            if translation is None or translation == value.plain.text:
+        pending = list[Edit]()  # those before the value, the next one last
+        for value, translation in zip(reversed(self.values), reversed(translations), strict=True):
+            text = self._written(value, translation)
+            if text is None:
                 continue
-            try:
-                text = value.encode(value.plain.restored(translation))
-            except UnwritableError as error:
-                self.reading.report(
-                    f"{self.reading.name}, {value.place}: is not translated, as the translation {error}"
+            for start, stop in reversed(value.holds):
+                inner = list[Edit]()
+                while pending and pending[-1].start < stop:
+                    inner.append(pending.pop())
+                code = self.file.text[start:stop]
+                moved = [Edit(edit.start - start, edit.stop - start, edit.text) for edit in inner]
+                text = text.replace(code, edited(code, moved), 1)
+            pending.append(Edit(value.start, value.stop, text))
+        if any(translation is not None for translation in translations):
+            pending += self.stated
+        return self.file.encoded(edited(self.file.text, pending))
+
+    def _written(self, value: Value, translation: str | None) -> str | None:
+        """Return the new text of a value in the file; None if it stays."""
+        if translation is None or translation == value.plain.text:
+            return None
+        try:
+            if not translation.strip():
+                raise UnwritableError("is empty")
+            text = value.encode(value.plain.restored(translation))
+            if not self.file.holds(text):
+                raise UnwritableError(
+                    f"has characters that {self.file.encoding}, the encoding of the file, does not have"
                 )
-            else:
-                edits.append(Edit(value.start, value.stop, text))
-        return self.file.encoded(edited(self.file.text, edits))
+        except UnwritableError as error:
+            self.reading.report(f"{self.reading.name}, {value.place}: is not translated, as the translation {error}")
+            return None
+        return text

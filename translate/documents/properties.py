@@ -1,0 +1,210 @@
+"""Java properties: the value of each key, with its escapes, continued lines and the quotes of MessageFormat.
+
+The file is in UTF-8, or in ISO-8859-1 if it is not valid UTF-8, as Java reads it since version 9. A letter that the
+encoding does not have is escaped; in a file that has only letters of ASCII, so are all others.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from translate.documents.document import Reading
+from translate.documents.edits import Span, Text, UnwritableError, Value, Values, closing, plain, tag_name, variables
+from translate.errors import UserError
+
+_LINE = re.compile(
+    r"[ \t\f]*(?:(?P<blank>[#!][^\r\n]*|)(?:\r\n|\r|\n|\Z)"
+    r"|(?P<key>(?:[^\\\s=:]|\\(?:\r\n|[\s\S]|\Z))*+)[ \t\f]*[=:]?[ \t\f]*"
+    r"(?P<value>(?:[^\\\r\n]|\\(?:\r\n|[\s\S]|\Z))*+)"
+    r"(?:\r\n|\r|\n|\Z))"
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(\r\n|\r|\n)[ \t\f]*|([\s\S]?))")
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+_ESCAPES = {character: f"\\{name}" for name, character in _NAMED.items()} | {"\\": "\\\\"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# Quotation marks of MessageFormat that enclose text without meaning, in texts where '' is an apostrophe.
+_QUOTE = "\ue001"
+_QUOTED = re.compile("'([^']*[{}][^']*)'")
+_SECTION = re.compile(f"{_QUOTE}[^{_QUOTE}]*{_QUOTE}")
+_CHOICE = re.compile(r"\{\s*\d{1,3}\s*,\s*choice\s*,")
+_BRANCH = re.compile(r"(?:^|\|)\s*-?[\d.\u221e]+[#<\u2264]")
+
+
+def read(data: bytes, reading: Reading) -> Values:
+    """Divide a file; each value is a text."""
+    try:
+        file = Text.read(data, reading)
+    except UserError:
+        file = Text.read(data, reading, "iso-8859-1")
+    return Values(file, reading, list(_values(file, reading)))
+
+
+def _values(file: Text, reading: Reading) -> Iterator[Value]:
+    found, place = list[tuple[int, str]](), 0
+    while place < len(file.text):
+        match = _LINE.match(file.text, place)
+        assert match  # each line is a comment, or has a key
+        place = match.end()
+        if match["value"]:
+            found.append((match.start("value"), match["value"]))
+    texts = [_decoded(raw, file, start, reading) for start, raw in found]
+    always = _is_always_a_format(texts)
+    letters = _Letters.of(file)
+    tag = tag_name(file.text)
+    for (start, raw), text in zip(found, texts, strict=True):
+        if text.strip() and not _SURROGATE.search(text):
+            yield from _value(file, start, raw, text, _is_format(text, always), letters, tag)
+
+
+def _value(
+    file: Text, start: int, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str
+) -> Iterator[Value]:
+    """Yield the value of a key, and the branches of its choices."""
+    place = file.line_of(start)
+    source = _QUOTED.sub(rf"{_QUOTE}\1{_QUOTE}", text.replace("''", "\0")).replace("\0", "'") if is_format else text
+    body = plain(source, lambda text: variables(text, _SECTION), tag)
+
+    def encode(translation: str) -> str:
+        translation = translation.replace("'", "''").replace(_QUOTE, "'") if is_format else translation
+        return letters.wrapped(translation, raw)
+
+    choices = list(_choices(text)) if text == raw and "'" not in text else []
+    shifted = [(start + a, start + b) for a, b in choices]
+    yield Value(start, start + len(raw), body, encode, place, shifted)
+    for a, b in choices:
+        for first, last in _branches(text, a, b):
+            branch = plain(text[first:last], lambda text: variables(text), tag)
+            yield Value(start + first, start + last, branch, lambda text: _branch(text, letters), place)
+
+
+# Letters
+
+
+def _decoded(raw: str, file: Text, start: int, reading: Reading) -> str:
+    """Return the text of a value."""
+    if "\\" not in raw:
+        return raw
+
+    def character(match: re.Match[str]) -> str:
+        code, line_end, other = match.groups()
+        if code:
+            return chr(int(code, 16))
+        if other == "u":
+            raise file.damaged(reading, start + match.start(), "has \\u without four digits after it; correct it")
+        return "" if line_end else _NAMED.get(other, other)
+
+    text = _ESCAPE.sub(character, raw)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _SURROGATE.search(text) else text
+
+
+@dataclass(frozen=True)
+class _Letters:
+    """How a file writes letters.
+
+    Attributes:
+        last: the last one that is written as it is.
+        form: of the digits of another one.
+    """
+
+    last: str
+    form: str
+
+    @classmethod
+    def of(cls, file: Text) -> "_Letters":
+        if file.text.isascii() and not file.mark:
+            last = "\x7f"
+        else:
+            last = "\xff" if file.encoding == "iso-8859-1" else "\U0010ffff"
+        return cls(last, "04X" if re.search(r"\\u[0-9a-f]*[A-F]", file.text) else "04x")
+
+    def encoded(self, text: str, like: str) -> str:
+        """Return a text as a value; characters are escaped as in the value `like`."""
+        own = {_NAMED.get(match[3], match[3]): match[0] for match in _ESCAPE.finditer(like) if match[3]}
+        written = "".join(
+            own.get(c) or _ESCAPES.get(c) or (c if " " <= c <= self.last else self._code(c)) for c in text
+        )
+        return "\\" + written if written.startswith(" ") else written
+
+    def wrapped(self, text: str, like: str) -> str:
+        """Return a text as a value, in lines as long and as indented as those of the value `like`."""
+        written = self.encoded(text, like)
+        ends = list(re.finditer(r"(?<!\\)((?:\\\\)*)\\(\r\n|\r|\n)([ \t\f]*)", like))
+        if not ends:
+            return written
+        starts = [0, *(end.end() for end in ends)]
+        stops = [*(end.end(1) for end in ends), len(like)]
+        widest = max(stop - start for start, stop in zip(starts, stops, strict=True))
+        at_breaks = all(like[: end.end(1)].endswith("\\n") or not end.start() for end in ends)
+        parts = re.findall(r"(?:(?!\\n).)*(?:\\n|\Z)", written, re.DOTALL) if at_breaks else _filled(written, widest)
+        lines = [*([""] if not like[: ends[0].start()] else []), *filter(None, parts)]
+        between = [f"\\{end[2]}{end[3]}" for end in ends]
+        joined = [lines[0]]
+        for n, line in enumerate(lines[1:]):
+            guarded = "\\" + line if line.startswith(" ") else line  # white space before a continued line is none
+            joined += [between[min(n, len(between) - 1)], guarded]
+        return "".join(joined)
+
+    def _code(self, character: str) -> str:
+        units = character.encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{int.from_bytes(units[i : i + 2], 'big'):{self.form}}" for i in range(0, len(units), 2))
+
+
+def _filled(text: str, width: int) -> Iterator[str]:
+    """Yield the parts of a text, each divided after a space and as long as it may be."""
+    part = ""
+    for word in re.findall(r"[^ ]*(?: +|\Z)", text):
+        if part and len(part + word.rstrip()) > width:
+            yield part
+            part = ""
+        part += word
+    if part:
+        yield part
+
+
+# MessageFormat
+
+
+def _is_format(text: str, always: bool) -> bool:
+    """Return whether an apostrophe is written twice in a text."""
+    rest = _QUOTED.sub("", text.replace("''", ""))
+    return "'" not in rest and (always or "''" in text or re.search(r"\{\d", text) is not None)
+
+
+def _is_always_a_format(texts: list[str]) -> bool:
+    """Return whether apostrophes are written twice in texts without arguments too."""
+    without = [text for text in texts if "'" in text and not re.search(r"\{\d", text)]
+    return bool(without) and all(_is_format(text, True) and "''" in text for text in without)
+
+
+def _choices(text: str) -> Iterator[Span]:
+    """Yield the choices of a text, which have a text for each range of a number."""
+    place = 0
+    while match := _CHOICE.search(text, place):
+        stop = closing(text, match.start())
+        if stop:
+            yield match.start(), stop
+        place = stop or match.end()
+
+
+def _branches(text: str, start: int, stop: int) -> Iterator[Span]:
+    """Yield the texts of a choice."""
+    inside = text[start : stop - 1]
+    match = _CHOICE.match(inside)
+    assert match  # by `_choices`
+    depth, begins = 0, [match.end()]
+    for sign in re.compile(r"[{}|]").finditer(inside, match.end()):
+        depth += {"{": 1, "}": -1, "|": 0}[sign[0]]
+        if sign[0] == "|" and not depth:
+            begins.append(sign.end())
+    for first, last in zip(begins, [*(one - 1 for one in begins[1:]), len(inside)], strict=True):
+        limit = _BRANCH.match(inside[first:last])
+        if limit and inside[first + limit.end() : last].strip():
+            yield start + first + limit.end(), start + last
+
+
+def _branch(text: str, letters: _Letters) -> str:
+    """Return the text of a choice; UnwritableError if it would end it."""
+    if re.search(r"[|']", text):
+        raise UnwritableError("has a sign that ends the text of a choice")
+    return letters.encoded(text, "")
