@@ -281,6 +281,7 @@ class Value:
         start, stop: where it is written in the file.
         encode: returns a translation as the file writes it; may raise UnwritableError.
         holds: codes of the text that hold other values of the file, such as a selector with its variants.
+        is_new: whether the file does not have the value, and so a translation equal to its text is written too.
     """
 
     start: int
@@ -289,6 +290,7 @@ class Value:
     encode: Callable[[str], str]
     place: str
     holds: Sequence[Span] = ()
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -325,13 +327,12 @@ class Values:
                 moved = [Edit(edit.start - start, edit.stop - start, edit.text) for edit in inner]
                 text = text.replace(code, edited(code, moved), 1)
             pending.append(Edit(value.start, value.stop, text))
-        if any(translation is not None for translation in translations):
-            pending += self.stated
-        return self.file.encoded(edited(self.file.text, pending))
+        stated = self.stated if any(translation is not None for translation in translations) else ()
+        return self.file.encoded(edited(self.file.text, [*reversed(pending), *stated]))
 
     def _written(self, value: Value, translation: str | None) -> str | None:
         """Return the new text of a value in the file; None if it stays."""
-        if translation is None or translation == value.plain.text:
+        if translation is None or (translation == value.plain.text and not value.is_new):
             return None
         try:
             if not translation.strip():

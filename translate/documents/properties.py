@@ -74,7 +74,7 @@ def _value(
     yield Value(start, start + len(raw), body, encode, place, shifted)
     for a, b in choices:
         for first, last in _branches(text, a, b):
-            branch = plain(text[first:last], lambda text: variables(text), tag)
+            branch = plain(text[first:last], variables, tag)
             yield Value(start + first, start + last, branch, lambda text: _branch(text, letters), place)
 
 

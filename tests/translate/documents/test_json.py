@@ -1,0 +1,124 @@
+"""JSON and ARB: strings change in place, and everything else stays, as Python's reader sees it."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
+from translate.errors import UserError
+
+KEYS = st.sampled_from(["a", "b_one", "b_other", "message", "\u00fc", "c d"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=9,
+)
+
+
+def strings(value: object) -> object:
+    """Return JSON with a mark at the end of each string."""
+    if isinstance(value, str):
+        return f"{value}\u00b6" if value.strip() else value
+    if isinstance(value, list):
+        return [strings(one) for one in value]
+    if isinstance(value, dict):
+        if set(value) == {"message"}:
+            return {"message": strings(value["message"])}
+        return {key: strings(one) for key, one in value.items()}
+    return value
+
+
+@given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
+def test_only_strings_change(value: object, indent: str | int | None, is_ascii: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
+    data = (text + "\n").encode("utf-8", "surrogatepass")
+    assert unchanged("a.json", data) == (data, data)
+    after = translated("a.json", data, marked, reports=[])
+    assert json.loads(after) == strings(value) or re.search(r"[%{<$\[#&@/:\\_*\d^]", text)  # part of a placeholder
+
+
+def test_strings_are_written_as_the_file_writes_them() -> None:
+    data = b'{ "a" : "b\\u003ci>\\/x",\r\n\t"a":"d\\u00FC" }'
+    after = translated("a.json", data, lambda text: text + "\u00e4\x01/<")
+    assert after == b'{ "a" : "b\\u003ci>\\/x\\u00E4\\u0001\\/\\u003c",\r\n\t"a":"d\\u00FC\\u00E4\\u0001/<" }'
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [
+        ('{"a": {"b": ["c", 1, {"d": "e f"}]}, "$x": "g", "@y": {"z": "h"}, "//": "i"}', ["c", "e f"]),
+        ('{"a": {"message": "Hi", "description": "x", "placeholders": {"y": {"content": "$1"}}}}', ["Hi"]),
+        ('{"a": {"defaultMessage": "Hi", "description": "x"}}', ["Hi"]),
+        ('{"locale": "en", "translations": {"1": "Hi"}}', ["Hi"]),
+        ('{"locale": "en", "b": "Hi"}', ["en", "Hi"]),
+        ('"Hi"', ["Hi"]),
+        ('{"a": "Hi $t(b.c, {\\"count\\": 1}) and {{count, number}}"}', ["Hi <g1/> and {{count, number}}"]),
+        ('{"a": "<g1/> $t(x)"}', ["<g1/> <gx1/>"]),
+        ('{"a": "One\\ntwo", "b": "Three.\\nFour"}', ["One two", "Three.\nFour"]),
+    ],
+)
+def test_texts_are_those_of_messages(before: str, wanted: list[str]) -> None:
+    assert texts("a.json", before.encode()) == wanted
+    assert translated("a.json", before.encode(), target="en") == before.encode()
+
+
+def test_each_branch_of_a_message_is_translated() -> None:
+    before = '{"a": "{n, plural, =0 {no file} one {# file in {dir}} other {{s, select, x {y} other {# files}}}}!"}'
+    after = translated("a.json", before.encode(), upper).decode()
+    # `upper` has the branches of the outer message only; the inner message is in one of them.
+    assert "=0 {NO FILE} one {# FILE IN {dir}} other {{s, select, x {" in after
+
+
+@pytest.mark.parametrize("said", ["{n} a", "a", "{{name}} %s", "{{name}}{{name}}"])
+def test_a_translation_with_other_codes_is_reported(said: str) -> None:
+    reports = list[str]()
+    data = b'{"a":\n"x {{name}}"}'
+    assert translated("a.json", data, lambda text: said, reports=reports) == data
+    assert reports[0].startswith("a.json, line 2: is not translated, as the translation ")
+
+
+def test_plurals_of_i18next_get_the_forms_of_the_target() -> None:
+    before = '{\n  "a_one": "{{count}} item",\n  "a_other": "{{count}} items",\n  "b_other": "c"\n}\n'
+    assert (
+        translated("a.json", before.encode(), upper)
+        == before.replace("item", "ITEM").replace('s"', 'S"').replace('"c"', '"C"').encode()
+    )
+    after = translated("a.json", before.encode(), upper, target="pl").decode()
+    assert list(json.loads(after)) == ["a_one", "a_other", "a_few", "a_many", "b_other"]
+    assert '"{{count}} ITEMS",\n  "a_few": "{{count}} ITEMS",\n  "a_many": "{{count}} ITEMS",\n' in after
+
+
+def test_ordinals_of_i18next_get_the_forms_of_the_target() -> None:
+    after = translated("a.json", b'{"a_ordinal_other": "{{count}}. x"}', upper, source="de", target="en")
+    assert set(json.loads(after)) == {f"a_ordinal_{name}" for name in ("one", "two", "few", "other")}
+
+
+def test_arb_keeps_what_is_about_messages() -> None:
+    before = '{"@@locale": "en_US", "a": "One", "@a": {"description": "Two", "placeholders": {"n": {}}}, "@@x": "y"}'
+    assert texts("a.arb", before.encode()) == ["One"]
+    after = translated("a.arb", before.encode(), upper).decode()
+    assert after == before.replace("en_US", "de").replace("One", "ONE")
+    angular = b'{"locale": "en", "translations": {"1": "a"}}'
+    assert translated("a.json", angular, upper) == b'{"locale": "de", "translations": {"1": "A"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"a": 1,}', "[1 2]", '{"a" 1}', '{a: "b"}', '"a\nb"', "[1]]", '{"a": "\\x"}', "// x\n{}", "nul", "[}"],
+)
+def test_what_is_not_json_is_one_sentence(text: str) -> None:
+    with pytest.raises(UserError, match=r"^a\.json, line \d+: [^\n]+; correct it$"):
+        texts("a.json", text.encode())
+
+
+def test_depth_is_no_limit() -> None:
+    data = b"[" * 100_000 + b'"a"' + b"]" * 100_000
+    assert translated("a.json", data, upper) == data.replace(b"a", b"A")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_the_mark_of_the_byte_order_stays(encoding: str) -> None:
+    assert translated("a.json", '{"a": "\u00fc"}'.encode(encoding), upper) == '{"a": "\u00dc"}'.encode(encoding)

@@ -1,0 +1,241 @@
+"""JSON and ARB: the strings of a file, edited in place, so that indentation, order, escapes and doubled keys stay.
+
+ARB         the messages; what begins with "@" is about them, and "@@locale" changes
+i18next     all strings; a plural gets the forms that the target language has and the source language has not
+others      all strings but those of keys that begin with "@", "$" or "//"; of an object with a "message" (Chrome) or
+            a "defaultMessage" (FormatJS) only that; of one with a "locale" and "translations" (Angular) only these
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from translate.documents.document import Reading
+from translate.documents.edits import Edit, Text, Value, Values, plain, tag_name, variables
+from translate.errors import UserError
+
+_TOKEN = re.compile(
+    r'[ \t\r\n]*(?:(?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+")|(?P<mark>[\[\]{},:])'
+    r"|(?P<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))"
+)
+_ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class Node:
+    """A value of JSON.
+
+    Attributes:
+        start, stop: where it is in the text.
+        kind: "object", "array", "string" or "other".
+        key: of a member of an object, and where that starts.
+        parts: the members of an object or an array.
+        before: where the white space before it or its key starts.
+    """
+
+    start: int
+    kind: str
+    key: str = ""
+    key_start: int = 0
+    before: int = 0
+    stop: int = 0
+    parts: "list[Node]" = field(default_factory=list)
+
+    def member(self, key: str) -> "Node | None":
+        """Return the last member with a key, as readers of JSON do."""
+        return next((part for part in reversed(self.parts) if part.key == key), None) if self.kind == "object" else None
+
+
+def parse(file: Text, reading: Reading) -> Node:
+    """Return the value of a file, however deep it is; UserError if it is not JSON."""
+    text, place = file.text, 0
+    root = Node(0, "array")
+    open_nodes, expected = [root], "value"
+    key, key_start, before = "", 0, 0
+    while len(open_nodes) > 1 or not root.parts:
+        match = _TOKEN.match(text, place)
+        if match is None:
+            place += len(text[place:]) - len(text[place:].lstrip())
+            raise file.damaged(reading, min(place, len(text)), "is not JSON; correct it")
+        start, token, kind = match.start(match.lastgroup or 0), match[match.lastgroup or 0], match.lastgroup
+        node = open_nodes[-1]
+        if expected in ("key", "first key"):
+            before = place
+        place = match.end()
+        if expected in ("key", "first key") and kind == "string":
+            key, key_start, expected = json.loads(token), start, "colon"
+        elif expected == "colon" and token == ":":
+            expected = "value"
+        elif expected in ("value", "first value") and (kind in ("string", "other") or token in "[{"):
+            is_member = node.kind == "object"
+            new = Node(start, {"[": "array", "{": "object"}.get(token, kind or ""), key if is_member else "")
+            new.key_start, new.before, new.stop = key_start if is_member else start, before, place
+            node.parts.append(new)
+            if token in ("[", "{"):
+                open_nodes.append(new)
+                expected = "first value" if token == "[" else "first key"
+            else:
+                expected = "next"
+        elif expected in ("next", "first key", "first value") and token == ("}" if node.kind == "object" else "]"):
+            node.stop = place
+            open_nodes.pop()
+            expected = "next"
+        elif expected == "next" and token == ",":
+            expected = "key" if node.kind == "object" else "value"
+        else:
+            raise file.damaged(reading, start, f"has {token[:20]!r} where JSON has none; correct it")
+    if text[place:].strip(" \t\r\n"):
+        raise file.damaged(reading, place, "has text after the end of JSON; correct it")
+    return root.parts[0]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a file writes its strings."""
+
+    is_ascii: bool
+    form: str
+
+    @classmethod
+    def of(cls, file: Text) -> "Writer":
+        """Return the way of a file: letters that are not ASCII are escaped if it has only escaped ones."""
+        is_ascii = file.text.isascii() and re.search(r"\\u(?!00[0-7])", file.text) is not None
+        return cls(is_ascii, "04X" if re.search(r"\\u[0-9a-f]*[A-F]", file.text) else "04x")
+
+    def string(self, text: str, like: str = "") -> str:
+        """Return a text as a string, with the escapes that the string `like` has."""
+        own = {json.loads(f'"{match[0]}"'): match[0] for match in _ESCAPE.finditer(like)}
+        return '"' + "".join(own.get(c) or self._character(c) for c in text) + '"'
+
+    def _character(self, character: str) -> str:
+        if character in '"\\' or character < " ":
+            escaped = json.dumps(character)[1:-1]
+            return f"\\u{ord(character):{self.form}}" if escaped.startswith("\\u") else escaped
+        if character < "\x7f" or not self.is_ascii:
+            return character
+        units = character.encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{int.from_bytes(units[i : i + 2], 'big'):{self.form}}" for i in range(0, len(units), 2))
+
+
+def decoded(file: Text, node: Node) -> str:
+    """Return the text of a string; "" if it is not text, as half of a character is missing."""
+    text: str = json.loads(file.text[node.start : node.stop])
+    return "" if _SURROGATE.search(text) else text
+
+
+def read(data: bytes, reading: Reading) -> Values:
+    """Divide a file; each string of a message is a text."""
+    file = Text.read(data, reading)
+    root = parse(file, reading)
+    if reading.name.lower().endswith(".arb"):
+        if root.kind != "object":
+            raise UserError(f"{reading.name}: is not ARB, which is an object; correct it")
+        messages = [part for part in root.parts if part.kind == "string" and not part.key.startswith("@")]
+        stated = root.member("@@locale")
+    else:
+        stated, everything = root.member("locale"), root.member("translations")
+        if stated is None or everything is None:
+            stated, everything = None, root
+        messages = list(_messages(everything))
+    writer, tag = Writer.of(file), tag_name(file.text)
+    values = [value for node in messages for value in _values(file, node, writer, tag)]
+    if not reading.name.lower().endswith(".arb"):
+        values = sorted(
+            [*values, *_new_forms(file, root, reading, writer, tag)], key=lambda value: (value.start, value.stop)
+        )
+    return Values(file, reading, values, list(_stated(file, stated, reading)))
+
+
+def _stated(file: Text, node: Node | None, reading: Reading) -> Iterator[Edit]:
+    """Yield the edit of the language that a file states."""
+    if node and node.kind == "string":
+        language = re.split("[-_]", decoded(file, node))[0].lower()
+        if language != re.split("[-_]", reading.target)[0].lower():
+            yield Edit(node.start, node.stop, json.dumps(reading.target))
+
+
+def _messages(root: Node) -> Iterator[Node]:
+    """Yield the strings that are texts, in the order of the file."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.kind == "string":
+            yield node
+        elif only := _only(node):
+            waiting.append(only)
+        else:
+            waiting += [part for part in reversed(node.parts) if not part.key.startswith(("@", "$", "//"))]
+
+
+def _only(node: Node) -> Node | None:
+    """Return the text of an object that describes a message of Chrome or FormatJS."""
+    for key, others in (("message", _OF_CHROME), ("defaultMessage", _OF_FORMATJS)):
+        message = node.member(key)
+        if message and message.kind == "string" and {part.key for part in node.parts} <= {key, *others}:
+            return message
+    return None
+
+
+_OF_CHROME = ("description", "placeholders")
+_OF_FORMATJS = ("description", "id", "file", "start", "end", "line", "col")
+
+
+def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]:
+    """Yield the value of a string, unless it is blank."""
+    text = decoded(file, node)
+    if text.strip():
+        encode = partial(writer.string, like=file.text[node.start : node.stop])
+        body = plain(text, variables, tag)
+        yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
+
+
+# Plurals of i18next
+
+_FORM = re.compile(r"(.+?)(_ordinal)?_(zero|one|two|few|many|other)", re.DOTALL)
+
+
+def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
+    """Yield the plural forms that the target language has, and an object with plural forms has not."""
+    cardinal, ordinal = plural_categories(reading.target), plural_categories(reading.target, ordinal=True)
+    source = plural_categories(reading.source), plural_categories(reading.source, ordinal=True)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.parts
+        forms: dict[tuple[str, bool], dict[str, Node]] = {}
+        for part in node.parts:
+            if part.kind == "string" and (match := _FORM.fullmatch(part.key)):
+                forms.setdefault((match[1], bool(match[2])), {})[match[3]] = part
+        for (name, is_ordinal), found in forms.items():
+            other = found.get("other")
+            if other is None or not set(source[is_ordinal]) <= set(found):
+                continue
+            text = decoded(file, other)
+            body = plain(text, variables, tag)
+            before = file.text[other.before : other.key_start]
+            between = re.sub(r'^"(?:[^"\\]|\\.)*"', "", file.text[other.key_start : other.start])
+            for category in ordinal if is_ordinal else cardinal:
+                if category not in found and text.strip():
+                    key = writer.string(f"{name}{'_ordinal' if is_ordinal else ''}_{category}")
+                    like = file.text[other.start : other.stop]
+
+                    def encode(text: str, before: str = before + key + between, like: str = like) -> str:
+                        return f",{before}{writer.string(text, like)}"
+
+                    place = file.line_of(other.start)
+                    yield Value(other.stop, other.stop, body, encode, place, is_new=True)
+
+
+def plural_categories(language: str, *, ordinal: bool = False) -> Collection[str]:
+    """Return the plural categories of a language in the order of CLDR, "other" last."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        locale = Locale.parse(language, sep="-" if "-" in language else "_")
+    except (UnknownLocaleError, ValueError):
+        return ("other",)
+    rule = locale.ordinal_form if ordinal else locale.plural_form
+    return [name for name in ("zero", "one", "two", "few", "many", "other") if name in rule.tags or name == "other"]
