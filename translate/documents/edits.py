@@ -21,6 +21,8 @@ from translate.text.placeholders import branches, placeholder_spans, with_branch
 Span = tuple[int, int]
 FindCodes = Callable[[str], list[Span]]  # the codes of a text, in order, none within another
 
+FULL = 40  # characters of a line that is probably wrapped
+
 
 class UnwritableError(Exception):
     """A translation that the format cannot hold; the message completes "the translation ..."."""
@@ -112,6 +114,7 @@ class Plain:
         text: the same with objects for codes, and without line breaks within sentences.
         lines: the same with objects, and with all line breaks.
         held: the codes that objects of the text stand for, by their tags.
+        full: characters of a line that a sentence may go on after; see `unwrapped`.
     """
 
     source: str
@@ -119,6 +122,7 @@ class Plain:
     lines: str
     held: dict[str, str]
     codes: FindCodes
+    full: int = FULL
 
     def restored(self, translation: str) -> str:
         """Return a translation with the codes and lines of the source; UnwritableError if it has other codes."""
@@ -126,7 +130,7 @@ class Plain:
             return self.source
         if lost := [code for tag, code in self.held.items() if translation.count(tag) != 1]:
             raise UnwritableError(f"does not have {lost[0]!r} exactly once")
-        text = rewrapped(translation, self.lines)
+        text = rewrapped(translation, self.lines, self.full)
         for tag, code in self.held.items():
             text = text.replace(tag, code)
         source, target = _counted(self.source, self.codes), _counted(text, self.codes)
@@ -176,31 +180,34 @@ def _counted(text: str, codes: FindCodes) -> Counter[str]:
 
 # No blank line, end of a sentence, bullet or indentation; before a small letter or after a full line.
 _BREAK = re.compile(r"(?<![\n.!?:;\u2026])\n(?=[\w<{%$(\"'\u2018-\u201e\u00ab\u00bb])")
-_FULL = 40  # characters
 
 
-def _soft_breaks(text: str) -> list[int]:
+def _soft_breaks(text: str, full: int) -> list[int]:
     """Return where the line breaks within sentences are: before a small letter, or after a line that is full."""
     found, start = list[int](), 0
     for match in _BREAK.finditer(text):
         start = text.rfind("\n", start, match.start()) + 1 or start
-        if match.start() - start >= _FULL or text[match.end()].islower():
+        if match.start() - start >= full or text[match.end()].islower():
             found.append(match.start())
         start = match.end()
     return found
 
 
-def unwrapped(text: str) -> str:
-    """Return a text with a space for each line break within a sentence."""
+def unwrapped(text: str, full: int = FULL) -> str:
+    """Return a text with a space for each line break within a sentence.
+
+    Args:
+        full: characters of a line after which a sentence goes on, unless the line ends one.
+    """
     if "\n" not in text:
         return text
-    breaks = [Edit(i, i + 1, "" if text[i - 1 : i].isspace() else " ") for i in _soft_breaks(text)]
+    breaks = [Edit(i, i + 1, "" if text[i - 1 : i].isspace() else " ") for i in _soft_breaks(text, full)]
     return edited(text, breaks)
 
 
-def rewrapped(text: str, like: str) -> str:
+def rewrapped(text: str, like: str, full: int = FULL) -> str:
     """Return a text with the line breaks that `unwrapped` took out of `like`, at the same parts of its sentences."""
-    soft = _soft_breaks(like) if "\n" in like else []
+    soft = _soft_breaks(like, full) if "\n" in like else []
     if not soft:
         return text
     groups = edited(like, [Edit(i, i + 1, "\0") for i in soft]).split("\n")

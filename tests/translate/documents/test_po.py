@@ -87,9 +87,9 @@ def test_only_empty_translations_change(data: bytes) -> None:
             assert new.msgstr == old.msgstr
         else:
             start = old.msgid.index(inner)
-            assert re.sub(r"\s", "", new.msgstr) == re.sub(r"\s", "", old.msgid[:start] + inner + "\u00b6")
+            assert re.sub(r"\s", "", new.msgstr) == re.sub(r"\s", "", inner + "\u00b6")
             assert new.msgstr.startswith(old.msgid[:start])
-            assert new.msgstr.endswith("\u00b6" + old.msgid[start + len(inner) :])
+            assert re.sub(r"[ \t]", "", new.msgstr).endswith("\u00b6" + old.msgid[start + len(inner) :])
 
 
 def test_a_translation_that_is_its_source_is_written_as_it_is() -> None:
