@@ -148,7 +148,8 @@ def plain(text: str, codes: FindCodes, tag: str, points: Sequence[Span] = ()) ->
         tag: name of the tags of objects; see `tag_name`.
         points: codes without width.
     """
-    spans = [(*span, False) for span in codes(text)] + [(*span, True) for span in points]
+    spans = [(*span, False) for span in codes(text)]
+    spans += [(a, b, True) for a, b in points if not any(start <= a < stop for start, stop, _ in spans)]
     shown, held = text, dict[str, str]()
     if not spans:
         return Plain(text, unwrapped(text), text, held, codes)
