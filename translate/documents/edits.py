@@ -140,26 +140,21 @@ class Plain:
         return text
 
 
-def plain(text: str, codes: FindCodes, tag: str, points: Sequence[Span] = ()) -> Plain:
+def plain(text: str, codes: FindCodes, tag: str) -> Plain:
     """Return a text as it is translated.
 
     Args:
         codes: finds what a translation must have exactly as often.
         tag: name of the tags of objects; see `tag_name`.
-        points: codes without width.
     """
-    spans = [(*span, False) for span in codes(text)]
-    spans += [(a, b, True) for a, b in points if not any(start <= a < stop for start, stop, _ in spans)]
+    spans = codes(text)
     shown, held = text, dict[str, str]()
-    if not spans:
-        return Plain(text, unwrapped(text), text, held, codes)
-    for everything in (False, True):
+    for everything in (False, True) if spans else ():
         known = set() if everything else set(placeholder_spans(text))
-        objects = [(start, stop, is_point) for start, stop, is_point in sorted(spans) if (start, stop) not in known]
-        tags = [f"<{tag}{n}></{tag}{n}>" if one[2] else f"<{tag}{n}/>" for n, one in enumerate(objects, start=1)]
-        edits = [Edit(start, stop, name) for (start, stop, _), name in zip(objects, tags, strict=True)]
-        shown, held = edited(text, edits), {n: text[a:b] for n, (a, b, _) in zip(tags, objects, strict=True)}
-        rest = Counter(text[start:stop] for start, stop, _ in spans) - Counter(held.values())
+        objects = [span for span in spans if span not in known]
+        edits = [Edit(start, stop, f"<{tag}{n}/>") for n, (start, stop) in enumerate(objects, start=1)]
+        shown, held = edited(text, edits), {edit.text: text[edit.start : edit.stop] for edit in edits}
+        rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
     return Plain(text, unwrapped(shown), shown, held, codes)

@@ -229,7 +229,12 @@ def _base(language: str) -> str:
 
 @dataclass(frozen=True)
 class _Slot:
-    """A translation of an entry: form `n` of the message `source`."""
+    """A translation of an entry: form `n` of the message `source`.
+
+    Attributes:
+        before, after: line breaks at both ends.
+        mnemonic: the mark of a menu's key and the key, such as "&F".
+    """
 
     entry: _Entry
     n: int
@@ -239,6 +244,7 @@ class _Slot:
     after: str
     unit: Unit
     is_printf: bool
+    mnemonic: str
 
 
 class Catalog:
@@ -313,9 +319,10 @@ class Catalog:
                 continue
             start = len(source.text) - len(source.text.lstrip("\n"))
             before, after = source.text[:start], source.text[start + len(inner) :]
-            body = plain(inner, codes, tag, _mnemonic(inner))
+            bare, mnemonic = _without_mnemonic(inner, codes)
+            body = plain(bare, codes, tag)
             unit = Unit(body.text, place, done or None)
-            yield _Slot(entry, n, source, body, before, after, unit, is_printf)
+            yield _Slot(entry, n, source, body, before, after, unit, is_printf, mnemonic)
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
         """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""
@@ -339,15 +346,18 @@ class Catalog:
 
     def _whole(self, slot: _Slot, translation: str) -> str:
         """Return a translation with the codes of its source; UnwritableError if the file cannot hold it."""
+        if translation == slot.plain.text:
+            return slot.source.text
         if slot.is_printf:
             translation = _without_new_conversions(translation, slot.plain.text)
-        text = _with_mnemonic_before_letter(slot.plain.restored(translation), slot.plain.source)
+        text = slot.plain.restored(translation)
         if not text.strip():
             raise UnwritableError("is empty")
         if not self._file.holds(text):
             raise UnwritableError(
                 f"has characters that {self._file.encoding}, the charset of the header, does not have"
             )
+        text = _with_mnemonic(text, slot.mnemonic, slot.plain.codes) if slot.mnemonic else text
         return slot.before + text.strip("\n") + slot.after
 
     def _translated(self, slot: _Slot, text: str) -> Edit:
@@ -434,20 +444,28 @@ def _without_new_conversions(translation: str, source: str) -> str:
 _MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<!\w)_(?=[^\W_])")
 
 
-def _mnemonic(text: str) -> list[Span]:
-    """Return where the mark of a menu's key is, if a text has one."""
-    found = [match.span() for match in _MNEMONIC.finditer(text)]
-    return found if len(found) == 1 and text.count(text[found[0][0]]) == 1 else []
+def _without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
+    """Return a text without the mark of a menu's key, and that mark with its key; "" if the text has none."""
+    found = [match.start() for match in _MNEMONIC.finditer(text)]
+    if len(found) != 1 or text.count(text[found[0]]) > 1 or any(a <= found[0] < b for a, b in codes(text)):
+        return text, ""
+    place = found[0]
+    return text[:place] + text[place + 1 :], text[place : place + 2]
 
 
-def _with_mnemonic_before_letter(text: str, source: str) -> str:
-    """Return a text whose mark of a menu's key, if the source has one, is before a letter."""
-    found = _mnemonic(source)
-    if not found or _mnemonic(text):
+def _with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:
+    """Return a text with the mark of a menu's key: before the same letter, best at the beginning of a word, or any."""
+    spans = codes(text)
+    letters = [i for i, c in enumerate(text) if c.isalnum() and not any(a <= i < b for a, b in spans)]
+    if not letters:
         return text
-    mark = source[slice(*found[0])]
-    bare = text.replace(mark, "", 1)
-    return re.sub(r"(?=[^\W_])", mark, bare, count=1)
+
+    def rank(i: int) -> tuple[bool, bool, int]:
+        is_key = text[i].lower() == mark[1].lower()
+        return is_key, is_key and not text[i - 1 : i].isalnum(), -i
+
+    best = max(letters, key=rank)
+    return text[:best] + mark[0] + text[best:]
 
 
 def _mark(entry: _Entry, file: str, newline: str, is_final: bool) -> Iterator[Edit]:

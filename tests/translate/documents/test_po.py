@@ -192,17 +192,20 @@ def test_each_conversion_is_one_symbol(code: str) -> None:
 @pytest.mark.parametrize(
     ("source", "text", "said", "written"),
     [
-        ("&File", "<g1></g1>File", "<g1></g1>Datei", "&Datei"),
-        ("E&xit", "E<g1></g1>xit", "<g1></g1>Ende", "&Ende"),
-        ("Save _As", "Save <g1></g1>As", "Speichern unter<g1></g1>", "_Speichern unter"),
+        ("&File", "File", "Datei", "&Datei"),
+        ("E&xit", "Exit", "Ende", "&Ende"),
+        ("Save _As", "Save As", "Speichern unter Angabe", "Speichern unter _Angabe"),
+        ("&Edit %s", "Edit %s", "%s heben", "%s h&eben"),
         ("R&D", "R&D", "F&E", "F&E"),
         ("a &amp; b", "a &amp; b", "c &amp; d", "c &amp; d"),
+        ("&a _b", "&a _b", "&c _d", "&c _d"),
     ],
 )
-def test_the_key_of_a_menu_is_before_a_letter(source: str, text: str, said: str, written: str) -> None:
-    data = po(f'msgid "{source}"\nmsgstr ""\n')
+def test_the_key_of_a_menu_is_a_letter_of_the_translation(source: str, text: str, said: str, written: str) -> None:
+    data = po(f'#, c-format\nmsgid "{source}"\nmsgstr ""\n')
     assert texts("a.po", data) == [text]
     assert strings(translated("a.po", data, lambda text: said)) == [f'"{written}"\n']
+    assert strings(translated("a.po", data)) == [f'"{source}"\n']
 
 
 def test_the_charset_of_the_header_holds_translations() -> None:
