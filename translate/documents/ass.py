@@ -1,4 +1,4 @@
-"""Subtitles of Sub Station Alpha (.ass, .ssa): the text of each dialogue, with its line breaks.
+"""Subtitles of Sub Station Alpha (.ass, .ssa): the text of each dialogue, whose lines are one text.
 
 Override tags that switch something on and off again are formatting; others are beside their word. Those before and
 after all words stay there. Drawings and comments are no text.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Plain, Span, Text, UnwritableError, Value, Values, tag_name, unwrapped
+from translate.documents.edits import Plain, Span, Text, UnwritableError, Value, Values, tag_name
 
 _LINE = re.compile(r"[^\r\n]+")
 _SECTION = re.compile(r"\s*\[(.*)\]\s*")
@@ -136,9 +136,9 @@ def _value(file: Text, start: int, stop: int, tag: str) -> Value | None:
     held = {name: token.raw for name, token in zip(names, inner, strict=True) if not token.text}
     shown = "".join(token.text or name for name, token in zip(names, inner, strict=True))
     source = "".join(token.text or token.raw for token in inner)
-    body = Plain(source, unwrapped(shown, 0), shown, held, _codes, 0)
+    body = Plain(source, shown, held, _codes)
     own = {token.text: token.raw for token in inner if token.text in ("\n", "\u00a0")}
-    return Value(start, stop, body, partial(_encoded, own={"\n": "\\N"} | own), file.line_of(start))
+    return Value(start, stop, body, partial(_encoded, own={"\n": "\\N"} | own), file.line_of(start), wrapped=True)
 
 
 def _name(token: _Token, n: int, first: int, tag: str) -> str:

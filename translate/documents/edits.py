@@ -15,13 +15,10 @@ from functools import cached_property
 
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
-from translate.text.markup import wrapped
 from translate.text.placeholders import branches, placeholder_spans, with_branches
 
 Span = tuple[int, int]
 FindCodes = Callable[[str], list[Span]]  # the codes of a text, in order, none within another
-
-FULL = 40  # characters of a line that is probably wrapped
 
 
 class UnwritableError(Exception):
@@ -102,7 +99,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[end:]])
 
 
-# Texts without codes and without line breaks within sentences
+# Texts without codes
 
 
 @dataclass(frozen=True)
@@ -110,33 +107,35 @@ class Plain:
     """A text of a program as it is translated.
 
     Attributes:
-        source: the text with its codes and lines.
-        text: the same with objects for codes, and without line breaks within sentences.
-        lines: the same with objects, and with all line breaks.
+        source: the text with its codes.
+        text: the same with objects for codes.
         held: the codes that objects of the text stand for, by their tags.
-        full: characters of a line that a sentence may go on after; see `unwrapped`.
     """
 
     source: str
     text: str
-    lines: str
     held: dict[str, str]
     codes: FindCodes
-    full: int = FULL
 
     def restored(self, translation: str) -> str:
-        """Return a translation with the codes and lines of the source; UnwritableError if it has other codes."""
+        """Return a translation with the codes of the source; UnwritableError if it has other codes."""
         if translation == self.text:
             return self.source
         if lost := [code for tag, code in self.held.items() if translation.count(tag) != 1]:
             raise UnwritableError(f"does not have {lost[0]!r} exactly once")
-        text = rewrapped(translation, self.lines, self.full)
+        text = translation
         for tag, code in self.held.items():
             text = text.replace(tag, code)
         source, target = _counted(self.source, self.codes), _counted(text, self.codes)
         if source != target:
             code = next(iter((source - target) or (target - source)))
             raise UnwritableError(f"has {code!r} {target[code]} times, not {source[code]}")
+        return text
+
+    def tagged(self, text: str) -> str:
+        """Return another text with the tags of this one, as far as it has their codes."""
+        for tag, code in self.held.items():
+            text = text.replace(code, tag, 1)
         return text
 
 
@@ -157,7 +156,7 @@ def plain(text: str, codes: FindCodes, tag: str) -> Plain:
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
-    return Plain(text, unwrapped(shown), shown, held, codes)
+    return Plain(text, shown, held, codes)
 
 
 def tag_name(text: str) -> str:
@@ -172,46 +171,6 @@ def _counted(text: str, codes: FindCodes) -> Counter[str]:
     """Count the codes of a text; a message of ICU by all but the texts of its branches."""
     found = (text[start:stop] for start, stop in codes(text))
     return Counter(with_branches(code, [""] * len(spans)) if (spans := branches(code)) else code for code in found)
-
-
-# No blank line, end of a sentence, bullet or indentation; before a small letter or after a full line.
-_BREAK = re.compile(r"(?<![\n.!?:;\u2026])\n(?=[\w<{%$(\"'\u2018-\u201e\u00ab\u00bb])")
-
-
-def _soft_breaks(text: str, full: int) -> list[int]:
-    """Return where the line breaks within sentences are: before a small letter, or after a line that is full."""
-    found, start = list[int](), 0
-    for match in _BREAK.finditer(text):
-        start = text.rfind("\n", start, match.start()) + 1 or start
-        if match.start() - start >= full or text[match.end()].islower():
-            found.append(match.start())
-        start = match.end()
-    return found
-
-
-def unwrapped(text: str, full: int = FULL) -> str:
-    """Return a text with a space for each line break within a sentence.
-
-    Args:
-        full: characters of a line after which a sentence goes on, unless the line ends one.
-    """
-    if "\n" not in text:
-        return text
-    breaks = [Edit(i, i + 1, "" if text[i - 1 : i].isspace() else " ") for i in _soft_breaks(text, full)]
-    return edited(text, breaks)
-
-
-def rewrapped(text: str, like: str, full: int = FULL) -> str:
-    """Return a text with the line breaks that `unwrapped` took out of `like`, at the same parts of its sentences."""
-    soft = _soft_breaks(like, full) if "\n" in like else []
-    if not soft:
-        return text
-    groups = edited(like, [Edit(i, i + 1, "\0") for i in soft]).split("\n")
-    parts = text.split("\n")
-    if len(parts) != len(groups):
-        return text
-    pairs = zip(parts, (group.replace("\0", "\n") for group in groups), strict=True)
-    return "\n".join((wrapped(part, group) or part) if "\n" in group else part for part, group in pairs)
 
 
 # Codes of programs
@@ -284,6 +243,7 @@ class Value:
         start, stop: where it is written in the file.
         encode: returns a translation as the file writes it; may raise UnwritableError.
         holds: codes of the text that hold other values of the file, such as a selector with its variants.
+        wrapped: as that of its unit.
         is_new: whether the file does not have the value, and so a translation equal to its text is written too.
     """
 
@@ -293,6 +253,7 @@ class Value:
     encode: Callable[[str], str]
     place: str
     holds: Sequence[Span] = ()
+    wrapped: bool = False
     is_new: bool = False
 
 
@@ -313,7 +274,7 @@ class Values:
     @property
     def units(self) -> list[Unit]:
         """The texts, without codes; see `Document`."""
-        return [Unit(value.plain.text, value.place) for value in self.values]
+        return [Unit(value.plain.text, value.place, wrapped=value.wrapped) for value in self.values]
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with translations; see `Document`."""

@@ -40,8 +40,9 @@ _COLUMNS = 79  # of a line that gettext writes
 
 _PRINTF = re.compile(
     r"%(?:%|<PRI\w{1,12}>|(?:\d{1,2}\$|\(\w{1,60}\)|<\w{1,60}>)?[-+ #0'I]{0,4}(?:\*(?:\d{1,2}\$)?|\d{1,4})?"
-    r"(?:\.(?:\*(?:\d{1,2}\$)?|\d{1,4})?)?(?:hh|ll|I64|[hlLqjzt])?(?:[A-Za-z@]|<PRI\w{1,12}>))"
+    r"(?:\.(?:\*(?:\d{1,2}\$)?|\d{1,4})?)?(?:hh|ll|I64|[hlLqjzt])?(?:[A-Za-z@%]|<PRI\w{1,12}>))"
 )
+_PERCENT = re.compile(f"{_PRINTF.pattern}|%")
 _NUMBERED = re.compile(r"%L?(?:\d{1,2}|n)")
 _BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
 _CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
@@ -321,7 +322,7 @@ class Catalog:
             before, after = source.text[:start], source.text[start + len(inner) :]
             bare, mnemonic = _without_mnemonic(inner, codes)
             body = plain(bare, codes, tag)
-            unit = Unit(body.text, place, done or None)
+            unit = Unit(body.text, place, body.tagged(done.strip("\n")) or None)
             yield _Slot(entry, n, source, body, before, after, unit, is_printf, mnemonic)
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
@@ -428,16 +429,18 @@ def _find_codes(flags: tuple[str, ...]) -> FindCodes:
 
 def _without_new_conversions(translation: str, source: str) -> str:
     """Return a translation in which each sign of per cent that is in no conversion of the source is doubled."""
-    pattern = re.compile(f"{_PRINTF.pattern}|%")
-    left = Counter(pattern.findall(source))
-
-    def kept(match: re.Match[str]) -> str:
+    left = Counter(_PERCENT.findall(source))
+    parts, place = list[str](), 0
+    while match := _PERCENT.search(translation, place):
+        parts.append(translation[place : match.start()])
         if match[0] == "%%" or left[match[0]] > 0:
             left[match[0]] -= 1
-            return match[0]
-        return "%" + match[0]
-
-    return pattern.sub(kept, translation)
+            parts.append(match[0])
+            place = match.end()
+        else:
+            parts.append("%%")
+            place = match.start() + 1
+    return "".join([*parts, translation[place:]])
 
 
 # The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D or file_name.

@@ -69,7 +69,7 @@ class Catalog:
         if strings is None or strings.kind != "object" or source is None or source.kind != "string":
             raise UserError(f"{reading.name}: has no strings or no sourceLanguage of a string catalog; correct it")
         self._source = decoded(file, source)
-        if _base(self._source) != _base(reading.source):
+        if reading.source and _base(self._source) != _base(reading.source):
             raise UserError(f"{reading.name}: its source language is {self._source!r}, not {reading.source!r}")
         self._root = root
         self._target = self._target_of(strings)
@@ -145,7 +145,8 @@ class Catalog:
         state: Node | None = None,
     ) -> _Slot:
         body = plain(text, find_codes, self._tag)
-        return _Slot(path, body, Unit(body.text, self._file.line_of(entry.key_start), done), like, value, state)
+        unit = Unit(body.text, self._file.line_of(entry.key_start), body.tagged(done) if done else None)
+        return _Slot(path, body, unit, like, value, state)
 
     def _texts(self, localization: Node) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
         """Yield the path, and the string and the text, of each text of a localization."""

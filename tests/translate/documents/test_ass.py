@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
+from translate.documents.document import Reading, read
 from translate.errors import UserError
 
 HEAD = """[Script Info]
@@ -53,7 +54,7 @@ def test_only_dialogues_change(lines: list[str], end: str) -> None:
     for old, new in zip(before, now, strict=True):
         assert (old.start, old.end, old.style, old.type) == (new.start, new.end, new.style, new.type)
         if old.type == "Dialogue" and "\\p1" not in old.text:
-            assert "".join(new.plaintext.split()) == "".join(old.plaintext.upper().split())
+            assert new.plaintext == old.plaintext.upper()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_only_dialogues_change(lines: list[str], end: str) -> None:
         ("{\\an8\\i1}One.", "One.", "Eins.", "{\\an8\\i1}Eins."),
         ("One {\\k20}two", "One <g1></g1>two", "Eins <g1></g1>zwei", "Eins {\\k20}zwei"),
         ("a {\\c&HFF&}b{\\r} c", "a <g1>b</g1> c", "<g1>d</g1>", "{\\c&HFF&}d{\\r}"),
-        ("I saw the\\NTower.", "I saw the Tower.", "Ich sah ihn gut.", "Ich sah ihn\\Ngut."),
+        ("I saw the\\NTower.", "I saw the\nTower.", "Ich sah ihn\ngut.", "Ich sah ihn\\Ngut."),
         ("- One.\\N- Two.", "- One.\n- Two.", "- Eins.\n- Zwei.", "- Eins.\\N- Zwei."),
         ("One\\htwo", "One\u00a0two", "Eins\u00a0zwei", "Eins\\hzwei"),
         ("One {\\p1}m 0 0{\\p0}two", "One <g1></g1>two", "<g1></g1>Eins", "{\\p1}m 0 0{\\p0}Eins"),
@@ -101,6 +102,11 @@ def test_a_mark_is_at_the_end_of_each_dialogue() -> None:
         "a {\\i1}b{\\i0}\\Nc\u00b6",
         "d\u00b6",
     ]
+
+
+def test_the_lines_of_a_dialogue_are_one_text() -> None:
+    (unit,) = read(ass("a\\Nb"), Reading(name="a.ass", source="en", target="de")).units
+    assert unit.wrapped
 
 
 def test_the_fields_of_the_file_count() -> None:

@@ -33,7 +33,7 @@ def shown(node: Any, edit: Any) -> Any:
     from fluent.syntax import ast
 
     if isinstance(node, ast.TextElement):
-        return edit("".join(node.value.split()))
+        return edit(node.value)
     if isinstance(node, ast.Attribute) and node.id.name in ("accesskey", "gender"):
         return shown(node.value, str)
     if isinstance(node, ast.BaseNode):

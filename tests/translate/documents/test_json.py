@@ -57,7 +57,7 @@ def test_strings_are_written_as_the_file_writes_them() -> None:
         ('"Hi"', ["Hi"]),
         ('{"a": "Hi $t(b.c, {\\"count\\": 1}) and {{count, number}}"}', ["Hi <g1/> and {{count, number}}"]),
         ('{"a": "<g1/> $t(x)"}', ["<g1/> <gx1/>"]),
-        ('{"a": "One\\ntwo", "b": "Three.\\nFour"}', ["One two", "Three.\nFour"]),
+        ('{"a": "One\\ntwo", "b": "Three.\\nFour"}', ["One\ntwo", "Three.\nFour"]),
     ],
 )
 def test_texts_are_those_of_messages(before: str, wanted: list[str]) -> None:

@@ -43,8 +43,7 @@ def test_only_values_change(lines: list[str], end: str, is_closed: bool) -> None
     assert unchanged("a.properties", data) == (data, data)
     before = javaproperties.loads(text, object_pairs_hook=list)
     after = javaproperties.loads(translated("a.properties", data, marked).decode("latin-1"), object_pairs_hook=list)
-    wanted = [(key, value + "\u00b6" if value.strip() else value) for key, value in before]
-    assert [(key, "".join(value.split())) for key, value in after] == [(k, "".join(v.split())) for k, v in wanted]
+    assert after == [(key, value + "\u00b6" if value.strip() else value) for key, value in before]
 
 
 @pytest.mark.parametrize(
