@@ -192,34 +192,30 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
 
 def _nested(text: str) -> Iterator[Span]:
     """Yield the codes that may hold others: arguments of ICU, two braces, and the nesting of i18next."""
+    ends: dict[int, int] | None = None  # most texts need none
     place = 0
     while match := _OPENING.search(text, place):
-        start = place = match.end() - 1
-        if text[start] == "(" or _ARGUMENT.match(text, start):
-            stop = closing(text, start)
-            if stop:
-                yield match.start(), stop
-                place = stop
-                continue
+        start = match.end() - 1
         place = match.end()
+        if text[start] == "(" or _ARGUMENT.match(text, start):
+            ends = closings(text) if ends is None else ends
+            if start in ends:
+                yield match.start(), ends[start]
+                place = ends[start]
 
 
-def closing(text: str, start: int, quote: str = "") -> int:
-    """Return the end of the brackets that open at `start`; 0 if they are not closed.
+def closings(text: str) -> dict[int, int]:
+    """Return the end of each pair of brackets or braces, by where it begins."""
+    found, opened = dict[int, int](), {"}": list[int](), ")": list[int]()}
+    for match in _BRACKET.finditer(text):
+        if match[0] in "({":
+            opened[_PARTNERS[match[0]]].append(match.start())
+        elif opened[match[0]]:
+            found[opened[match[0]].pop()] = match.end()
+    return found
 
-    Args:
-        quote: encloses text in which brackets are none; "" if there is no such text.
-    """
-    pair = {"{": "{}", "(": "()"}[text[start]]
-    depth, is_quoted = 0, False
-    for match in re.compile(f"[{pair}{quote}]").finditer(text, start):
-        if match[0] == quote:
-            is_quoted = not is_quoted
-        elif not is_quoted:
-            depth += 1 if match[0] == pair[0] else -1
-            if not depth:
-                return match.end()
-    return 0
+
+_BRACKET, _PARTNERS = re.compile(r"[(){}]"), {"(": ")", "{": "}"}
 
 
 def outermost(spans: Iterable[Span]) -> list[Span]:

@@ -126,12 +126,13 @@ class _Parser:
 def read(data: bytes, reading: Reading) -> Values:
     """Divide a file; each value, attribute and variant is a text."""
     file = Text.read(data, reading)
-    tag = tag_name(file.text)
-    values = [value for pattern in _Parser(file, reading).patterns() for value in _values(file, pattern, tag)]
+    tag, newline = tag_name(file.text), "\r\n" if "\r\n" in file.text else "\n"
+    patterns = _Parser(file, reading).patterns()
+    values = [value for pattern in patterns for value in _values(file, pattern, tag, newline)]
     return Values(file, reading, values)
 
 
-def _values(file: Text, pattern: _Pattern, tag: str) -> Iterator[Value]:
+def _values(file: Text, pattern: _Pattern, tag: str, newline: str) -> Iterator[Value]:
     """Yield the value of a pattern, if it has words, and those within it."""
     source = _dedented(file, pattern)
     rest, end = list[str](), 0
@@ -144,11 +145,10 @@ def _values(file: Text, pattern: _Pattern, tag: str) -> Iterator[Value]:
         body = plain(source, _codes, tag)
         place = file.line_of(pattern.start)
         indent = " " * min(pattern.indents, default=4)
-        newline = "\r\n" if "\r\n" in file.text else "\n"
         encode = partial(_encoded, line=newline + indent, is_block=pattern.is_block)
         yield Value(pattern.start, pattern.stop, body, encode, place, holds)
     for one in pattern.inner:
-        yield from _values(file, one, tag)
+        yield from _values(file, one, tag, newline)
 
 
 def _dedented(file: Text, pattern: _Pattern) -> str:

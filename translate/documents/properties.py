@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from translate.documents.document import Reading
-from translate.documents.edits import Span, Text, UnwritableError, Value, Values, closing, plain, tag_name, variables
+from translate.documents.edits import Span, Text, UnwritableError, Value, Values, closings, plain, tag_name, variables
 from translate.errors import UserError
 
 _LINE = re.compile(
@@ -179,12 +179,11 @@ def _is_always_a_format(texts: list[str]) -> bool:
 
 def _choices(text: str) -> Iterator[Span]:
     """Yield the choices of a text, which have a text for each range of a number."""
-    place = 0
+    place, ends = 0, closings(text) if _CHOICE.search(text) else {}
     while match := _CHOICE.search(text, place):
-        stop = closing(text, match.start())
-        if stop:
-            yield match.start(), stop
-        place = stop or match.end()
+        place = ends.get(match.start(), match.end())
+        if match.start() in ends:
+            yield match.start(), place
 
 
 def _branches(text: str, start: int, stop: int) -> Iterator[Span]:

@@ -1,0 +1,121 @@
+"""Files of strings: codes are held in the search, and long or hostile files take linear time."""
+
+import contextlib
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.documents.translators import translated, upper
+from translate.documents.document import MODULES
+from translate.documents.edits import Edit, UnwritableError, edited, plain, tag_name, variables
+from translate.errors import UserError
+from translate.text.placeholders import protect
+
+CODES = [
+    *("%s", "%1$d", "%(name)s", "%@", "%L1", "{name}", "{0}", "{}", "{0:.2f}", "{{count}}", "{{- value, number}}"),
+    *("${x}", "%{x}", "$t(key)", '$t(a:b.c, {"count": 1})', "{d, date, ::yMMMd}", "{0,number,#.##}", "<b>", "{!r:>10}"),
+    *("{n, plural, =0 {a} one {# b} other {{x} c}}", "{s, select, a {b {c}} other {{n, plural, other {#}}}}"),
+    "{0,choice,0#no files at all here|1#one {1} file}",
+]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_is_one_symbol_in_the_search(code: str) -> None:
+    body = plain(f"Before {code} after.", variables, "g")
+    assert protect(body.text).text == "Before \u27e61\u27e7 after."
+    assert body.restored(body.text.replace("Before", "Nach")) == f"Nach {code} after."
+    for lost in ("Before after.", f"Before {body.text} after {code}"):
+        with pytest.raises(UnwritableError):
+            body.restored(lost)
+
+
+@pytest.mark.parametrize(
+    "text", ["50 % of it", "100%ig", "a {long text within braces that is prose} b", "A & B", "2 < 3"]
+)
+def test_prose_has_no_codes(text: str) -> None:
+    assert variables(text) == []
+
+
+@given(st.text(alphabet="ab{}%$<>g1/()t,' \n", max_size=30))
+def test_a_text_without_a_translation_is_its_source(text: str) -> None:
+    body = plain(text, variables, tag_name(text))
+    assert body.restored(body.text) == text
+    shown = body.text
+    for tag, code in body.held.items():
+        assert shown.count(tag) == 1
+        shown = shown.replace(tag, code)
+    assert shown == text
+
+
+@given(
+    st.text(max_size=20), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3), st.text(max_size=3)), max_size=5)
+)
+def test_edits_replace_their_parts_alone(text: str, wanted: list[tuple[int, int, str]]) -> None:
+    edits, end = list[Edit](), 0
+    for start, length, new in sorted(wanted):
+        if start >= end and start + length <= len(text):
+            edits.append(Edit(start, start + length, new))
+            end = start + length
+    after = text
+    for edit in reversed(edits):
+        after = after[: edit.start] + edit.text + after[edit.stop :]
+    assert edited(text, edits) == after
+
+
+def sample(suffix: str, n: int) -> bytes:
+    """Return a file with n texts."""
+    one: Callable[[int], str]
+    head, foot = "", ""
+    match suffix:
+        case ".po" | ".pot":
+            one = lambda i: f'#, c-format\nmsgid "Text %d number {i}"\nmsgstr ""\n\n'  # noqa: E731
+        case ".properties":
+            one = lambda i: f"key{i} = Text {{0}} number {i} \\\n   goes on\n"  # noqa: E731
+        case ".json" | ".arb":
+            head, foot = '{"@@locale": "en"', "}"
+            one = lambda i: f',\n "a{i}_one": "Text {{n}} $t(x)", "a{i}_other": "Number {i}"'  # noqa: E731
+        case ".xcstrings":
+            head, foot = '{"sourceLanguage": "en", "strings": {"": {}', "}}"
+            one = lambda i: f',\n "Text %@ {i}": {{}}'  # noqa: E731
+        case ".strings":
+            one = lambda i: f'/* {i} */\n"a{i}" = "Text %@ \\"{i}\\"";\n'  # noqa: E731
+        case ".ftl":
+            one = lambda i: f"a{i} = Text\n    {{ $n ->\n        [one] a\n       *[other] {{ $n }} b\n    }} c\n"  # noqa: E731
+        case _:
+            head = "[Events]\n"
+            one = lambda i: f"Dialogue: 0,0,0,D,,0,0,0,,Text {{\\i1}}number{{\\i0}}\\N{i}\n"  # noqa: E731
+    return (head + "".join(map(one, range(n))) + foot).encode()
+
+
+OWN = ("po", "properties", "json", "xcstrings", "strings", "fluent", "ass")
+SUFFIXES = sorted(suffix for suffix, module in MODULES.items() if module in OWN)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_time_is_linear(suffix: str) -> None:
+    def seconds(n: int) -> float:
+        data = sample(suffix, n)
+        start = time.process_time()
+        translated(f"a{suffix}", data, upper)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(800) < 4 * 8 * seconds(100) + 0.2
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "part", ["{", "[", '"', "\\", "{ $n ->\n *[a] ", '"a" = "', "/*", "a=\\\n", '{"a":', "#", "%", "("]
+)
+def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
+    """Each part 8,000 times, with the head of a file of the format: it is translated or refused."""
+    head = {".po": 'msgid "', ".pot": "#~ ", ".ass": "[Events]\nDialogue: ,,,,,,,,,", ".ftl": "a = "}.get(suffix, "")
+    head = {".strings": '"a" = "', ".properties": "a=", ".json": '["', ".arb": '{"a": "'}.get(suffix, head)
+    data = (head + part * 8_000).encode()
+    start = time.process_time()
+    with contextlib.suppress(UserError):
+        translated(f"a{suffix}", data, upper, reports=[])
+    assert time.process_time() - start < 4
