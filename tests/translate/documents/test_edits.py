@@ -84,13 +84,15 @@ def sample(suffix: str, n: int) -> bytes:
             one = lambda i: f'/* {i} */\n"a{i}" = "Text %@ \\"{i}\\"";\n'  # noqa: E731
         case ".ftl":
             one = lambda i: f"a{i} = Text\n    {{ $n ->\n        [one] a\n       *[other] {{ $n }} b\n    }} c\n"  # noqa: E731
+        case ".tex":
+            one = lambda i: f"Text \\emph{{number}} {i}\\footnote{{a}} % b\n\n"  # noqa: E731
         case _:
             head = "[Events]\n"
             one = lambda i: f"Dialogue: 0,0,0,D,,0,0,0,,Text {{\\i1}}number{{\\i0}}\\N{i}\n"  # noqa: E731
     return (head + "".join(map(one, range(n))) + foot).encode()
 
 
-OWN = ("po", "properties", "json", "xcstrings", "strings", "fluent", "ass")
+OWN = ("po", "properties", "json", "xcstrings", "strings", "fluent", "ass", "latex")
 SUFFIXES = sorted(suffix for suffix, module in MODULES.items() if module in OWN)
 
 
@@ -112,7 +114,13 @@ def test_time_is_linear(suffix: str) -> None:
 )
 def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
     """Each part 8,000 times, with the head of a file of the format: it is translated or refused."""
-    head = {".po": 'msgid "', ".pot": "#~ ", ".ass": "[Events]\nDialogue: ,,,,,,,,,", ".ftl": "a = "}.get(suffix, "")
+    head = {
+        ".po": 'msgid "',
+        ".pot": "#~ ",
+        ".ass": "[Events]\nDialogue: ,,,,,,,,,",
+        ".ftl": "a = ",
+        ".tex": "\\a",
+    }.get(suffix, "")
     head = {".strings": '"a" = "', ".properties": "a=", ".json": '["', ".arb": '{"a": "'}.get(suffix, head)
     data = (head + part * 8_000).encode()
     start = time.process_time()

@@ -1,0 +1,177 @@
+"""LaTeX: prose changes, and macros, formulas and code stay."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
+from translate.errors import UserError
+
+pytest.importorskip("pylatexenc", reason="pylatexenc is not installed")
+
+BODY = r"""\maketitle
+\section{One}\label{sec:One}
+Hello \textbf{world}, see~\cite{Key} and $a+b$. % Comment
+New line \foo{X}{y} -- y.
+
+Second.\footnote{A note, \emph{really}.} \verb|x Y| with 5\% of M\"uller \& Co.
+We have
+\[ x \]
+where ``x'' is {\bf bold}.
+\begin{itemize}
+  \item First
+  \item[Term] Second one
+\end{itemize}
+\begin{tabular}{ll} Cell & cell two \\ \multicolumn{2}{l}{wide} & 4 \end{tabular}
+\begin{lstlisting}
+Code { $ % not LaTeX
+\end{lstlisting}
+\begin{figure}[h]\includegraphics[width=2cm]{A.png}\caption[Short]{A picture}\end{figure}
+"""
+HEAD = "\\documentclass{article}\n\\usepackage[a4paper]{geometry}\n\\title{A title}\n\\author{Me}\n\\begin{document}\n"
+DATA = f"{HEAD}{BODY}\\end{{document}}\nAfter\n".encode()
+
+TEXTS = [
+    "A title",
+    "One",
+    "Hello <g2>world</g2>, see\u00a0<g7/> and <g9/>. <g11></g11>New line <g13/> \u2013 y.",
+    "Second.<g2></g2> <g4/> with 5% of M\u00fcller & Co.\nWe have\n<g12/>\nwhere \u201cx\u201d is <g18>bold</g18>.",
+    "A note, <g2>really</g2>.",
+    *("First", "Term", "Second one", "Cell", "cell two", "wide", "Short", "A picture"),
+]
+
+
+def test_texts_are_paragraphs_headings_items_cells_captions_and_notes() -> None:
+    assert texts("a.tex", DATA) == TEXTS
+    assert unchanged("a.tex", DATA) == (DATA, DATA)
+
+
+def test_capitals_reach_each_text_and_nothing_else() -> None:
+    after = r"""\maketitle
+\section{ONE}\label{sec:One}
+HELLO \textbf{WORLD}, SEE~\cite{Key} AND $a+b$. % Comment
+NEW LINE \foo{X}{y} -- Y.
+
+SECOND.\footnote{A NOTE, \emph{REALLY}.} \verb|x Y| WITH 5\% OF M\"ULLER \& CO.
+WE HAVE
+\[ x \]
+WHERE ``X'' IS {\bf BOLD}.
+\begin{itemize}
+  \item FIRST
+  \item[TERM] SECOND ONE
+\end{itemize}
+\begin{tabular}{ll} CELL & CELL TWO \\ \multicolumn{2}{l}{WIDE} & 4 \end{tabular}
+\begin{lstlisting}
+Code { $ % not LaTeX
+\end{lstlisting}
+\begin{figure}[h]\includegraphics[width=2cm]{A.png}\caption[SHORT]{A PICTURE}\end{figure}
+"""
+    head = HEAD.replace("A title", "A TITLE")
+    assert translated("a.tex", DATA, upper).decode() == f"{head}{after}\\end{{document}}\nAfter\n"
+
+
+@pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")
+def test_pandoc_reads_the_same_words() -> None:
+    def words(data: bytes) -> list[str]:
+        command = ["pandoc", "--from", "latex", "--to", "plain"]
+        return subprocess.run(command, input=data, capture_output=True, check=True).stdout.decode().upper().split()
+
+    assert words(translated("a.tex", DATA, upper)) == words(DATA)
+
+
+def test_a_mark_is_at_the_end_of_each_text() -> None:
+    after = translated("a.tex", DATA.replace(b"M\\", "\u00fcM\\".encode()), marked).decode()
+    assert after.count("\u00b6") == len(TEXTS)
+    assert "{\\bf bold}.\u00b6\n\\begin{itemize}" in after
+
+
+PARTS = st.sampled_from(
+    [
+        "word ",
+        "a\nb",
+        "\n\n",
+        "\\emph{c}",
+        "\\foo{d}",
+        "$x$",
+        "% e\n",
+        "\\label{f}",
+        "{g}",
+        "{\\it h}",
+        "\\\\",
+        "~",
+        "--",
+        " ",
+    ]
+    + [
+        "\\begin{itemize}\\item i\\end{itemize}",
+        "\\footnote{j}",
+        "\\section{k}",
+        "\\%",
+        "\\LaTeX",
+        '\\"u',
+        "``l''",
+        "[m]",
+    ]
+)
+
+
+@given(st.lists(PARTS, max_size=9).map("".join))
+def test_macros_and_comments_stay_in_any_order(body: str) -> None:
+    from pylatexenc.latexwalker import LatexWalker
+
+    data = body.encode()
+    assert unchanged("a.tex", data) == (data, data)
+    after = translated("a.tex", data, marked).decode()
+    LatexWalker(after + "\n%", tolerant_parsing=False).get_latex_nodes()
+    assert after.replace("\\textparagraph", "\u00b6").replace("\\P{}", "\u00b6").count("$x$") == body.count("$x$")
+    for part in (
+        "\\foo{d}",
+        "% e\n",
+        "\\label{f}",
+        "\\begin{itemize}",
+        "\\footnote{",
+        "\\section{",
+        "\\emph{",
+        "{\\it ",
+    ):
+        assert after.count(part) == body.count(part)
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "after"),
+    [
+        ("a", "50% of {x} & y_z #1 $2", "50\\% of \\{x\\} \\& y\\_z \\#1 \\$2"),
+        ("a", "\u201eb\u201c \u2013 c\u00a0d", ",,b`` -- c~d"),
+        ("a\u00e4", "\u00fc", "\u00fc"),
+        ('a\\"a', "\u00fc", '\\"u'),
+        ("\\LaTeX, a", "<g1/>b", "\\LaTeX{}b"),
+        ("a {\\bf b} c", "<g2>d</g2> e", "{\\bf d} e"),
+    ],
+)
+def test_translations_are_escaped(before: str, said: str, after: str) -> None:
+    assert translated("a.tex", before.encode(), lambda text: said).decode().replace('\\"{u}', '\\"u') == after
+
+
+def test_options_of_babel_name_the_target() -> None:
+    head = "\\documentclass[{}]{{article}}\n\\usepackage[{}]{{babel}}\n\\begin{{document}}a\\end{{document}}"
+    for before, after in [
+        ("english", "ngerman"),
+        ("french,american", "french,ngerman"),
+        ("ngerman,english", "ngerman"),
+    ]:
+        data = head.format("12pt", before).encode()
+        assert translated("a.tex", data, upper).decode() == head.format("12pt", after).replace("}a\\", "}A\\")
+
+
+def test_the_encoding_of_the_file_is_read() -> None:
+    data = b"\\usepackage[latin1]{inputenc}\n\nd\xe4"
+    assert translated("a.tex", data, upper) == b"\\usepackage[latin1]{inputenc}\n\nD\xc4"
+
+
+@pytest.mark.parametrize("text", ["{", "a}", "$x", "\\begin{a}", "\\end{a}", "\\verb|x", "{" * 5000])
+def test_what_is_no_latex_is_one_sentence(text: str) -> None:
+    with pytest.raises(UserError, match=r"^a\.tex[^\n]+; (correct|divide) it$"):
+        texts("a.tex", text.encode())
