@@ -206,10 +206,14 @@ class _Plurals:
 
     @classmethod
     def of_language(cls, language: str) -> "_Plurals":
-        """Return the forms that gettext's documentation gives for a language."""
+        """Return the forms that gettext's documentation gives for a language; those of English if it has none."""
+        from babel import UnknownLocaleError
         from babel.messages.plurals import get_plural
 
-        n, expression = get_plural(language)
+        try:
+            n, expression = get_plural(language.replace("-", "_"))
+        except (UnknownLocaleError, ValueError):
+            n, expression = 2, "(n != 1)"
         return cls.parse(str(n), expression)
 
     def is_for_one(self, form: int) -> bool:
