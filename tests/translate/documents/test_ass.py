@@ -89,12 +89,12 @@ def test_what_has_no_words_is_no_text(text: str) -> None:
     assert texts("a.ass", ass(text)) == []
 
 
-@pytest.mark.parametrize("said", ["{a}", "a {", "a\\Nb", "<g1></g1>", "a <g1></g1> <g1></g1>"])
+@pytest.mark.parametrize("said", ["{a}<g1></g1>", "a {<g1></g1>", "a\\Nb<g1></g1>", "a", "<g1></g1><g1></g1>"])
 def test_a_translation_that_would_have_other_tags_is_reported(said: str) -> None:
     reports = list[str]()
     data = ass("One {\\k9}two")
-    after = translated("a.ass", data, lambda text: said.replace("<g1></g1>", "", 1), reports=reports)
-    assert (after, len(reports)) == (data, 1) or said.count("<g1>") == 2
+    assert translated("a.ass", data, lambda text: said, reports=reports) == data
+    assert len(reports) == 1
 
 
 def test_a_mark_is_at_the_end_of_each_dialogue() -> None:

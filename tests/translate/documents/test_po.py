@@ -125,6 +125,13 @@ def test_translations_of_machines_are_fuzzy_unless_final(flags: str, body: str) 
     assert flags + 'msgid "One"' in translated("a.po", po(flags + entry), upper, final=True).decode()
 
 
+def test_flags_of_an_obsolete_entry_are_its_own() -> None:
+    obsolete = '#, c-format\n#~ msgid "%d"\n#~ msgstr "%d"\n\n'
+    data = po(f'{obsolete}msgid "One"\nmsgstr ""\n')
+    after = translated("a.po", data, lambda text: "5 % davon").decode()
+    assert after.endswith(f'{obsolete}#, fuzzy\nmsgid "One"\nmsgstr "5 % davon"\n')
+
+
 def test_translations_of_the_file_have_tags_like_their_sources() -> None:
     data = po('#, c-format\nmsgid "%*d of %s\\n"\nmsgstr "%s: %*d\\n"\n')
     (unit,) = read(data, Reading(name="a.po", source="en", target="de")).units
