@@ -46,10 +46,15 @@ class Text:
         else:
             mark = b""
         try:
-            return cls(data.decode(encoding), encoding, mark)
+            file = cls(data.decode(encoding), encoding, mark)
+            if encoding not in _PLAIN_ENCODINGS and file.text.encode(encoding) != data:
+                raise UserError(f"{reading.name}: is not written back the same in {encoding}; convert the file")
+            return file
         except UnicodeDecodeError as error:
             place = f"line {data[: error.start].count(10) + 1}"
             raise UserError(f"{reading.name}, {place}: is not text in {encoding}; convert the file") from error
+        except UnicodeError as error:  # of an encoding that is not one of letters, such as punycode
+            raise UserError(f"{reading.name}: is not text in {encoding}; convert the file") from error
         except LookupError as error:
             raise UserError(f"{reading.name}: {encoding!r} is no known encoding; correct it") from error
 
@@ -79,6 +84,7 @@ class Text:
 
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_PLAIN_ENCODINGS = frozenset({*_MARKS.values(), "iso-8859-1"})  # each text has one form in bytes
 
 
 @dataclass(frozen=True, order=True)
@@ -168,9 +174,14 @@ def tag_name(text: str) -> str:
 
 
 def _counted(text: str, codes: FindCodes) -> Counter[str]:
-    """Count the codes of a text; a message of ICU by all but the texts of its branches."""
+    """Count the codes of a text; a message of ICU has the codes of its branches in the place of their texts."""
     found = (text[start:stop] for start, stop in codes(text))
-    return Counter(with_branches(code, [""] * len(spans)) if (spans := branches(code)) else code for code in found)
+    return Counter(_skeleton(code, codes) if branches(code) else code for code in found)
+
+
+def _skeleton(message: str, codes: FindCodes) -> str:
+    texts = (message[start:stop] for start, stop in branches(message))
+    return with_branches(message, [" ".join(sorted(_counted(text, codes).elements())) for text in texts])
 
 
 # Codes of programs
@@ -279,7 +290,7 @@ class Values:
             text = self._written(value, translation)
             if text is None:
                 continue
-            for start, stop in reversed(value.holds):
+            for start, stop in value.holds:
                 inner = list[Edit]()
                 while pending and pending[-1].start < stop:
                     inner.append(pending.pop())

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.documents.translators import translated, upper
-from translate.documents.document import MODULES
-from translate.documents.edits import Edit, UnwritableError, edited, plain, tag_name, variables
+from translate.documents.document import MODULES, Reading
+from translate.documents.edits import Edit, Text, UnwritableError, edited, plain, tag_name, variables
 from translate.errors import UserError
 from translate.text.placeholders import protect
 
@@ -37,6 +37,22 @@ def test_each_code_is_one_symbol_in_the_search(code: str) -> None:
 )
 def test_prose_has_no_codes(text: str) -> None:
     assert variables(text) == []
+
+
+@pytest.mark.parametrize("lost", ["{x}", "=0 ", "<b>"])
+def test_the_codes_of_each_branch_are_held(lost: str) -> None:
+    message = "{n, plural, =0 {<b>none</b>} other {# in {s, select, a {b {x}} other {c}}}}"
+    body = plain(f"Before {message}", variables, "g")
+    assert body.restored(body.text.replace("none", "keine")) == f"Before {message.replace('none', 'keine')}"
+    with pytest.raises(UnwritableError):
+        body.restored(body.text.replace(lost, ""))
+
+
+@pytest.mark.parametrize("encoding", ["unicode_escape", "punycode", "hex", "iso2022_jp", "none"])
+def test_an_encoding_that_is_not_written_back_is_refused(encoding: str) -> None:
+    data = b"a\\n-\xff\x1b(B"
+    with pytest.raises(UserError, match=r"^a\.po[^\n]*; (convert the file|correct it)$"):
+        Text.read(data, Reading(name="a.po", source="en", target="de"), encoding)
 
 
 @given(st.text(alphabet="ab{}%$<>g1/()t,' \n", max_size=30))

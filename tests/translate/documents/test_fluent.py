@@ -18,6 +18,7 @@ MESSAGES = st.sampled_from(
         "d = { $n ->\n    [one] x\n   *[other] y { $n }\n}",
         "e =\n  in { NUMBER($n, a: 1) ->\n     [0]\n        none\n        at all\n"
         "    *[other] z { $m ->\n  *[a] q\n} r\n  } out",
+        "k = a { $n ->\n    [x] b { $m ->\n  *[y] c\n }\n   *[z] d\n} e { $o ->\n  [x] f\n *[y] g\n} h",
         "f = v\n    .label = l\n    .accesskey = k",
         "f =\n    .label = l\n    .title =\n      m\n      n",
         'g = { "{" } h { -t(a: "b") } { msg.attr }',
