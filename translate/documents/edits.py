@@ -132,10 +132,8 @@ class Plain:
         text = translation
         for tag, code in self.held.items():
             text = text.replace(tag, code)
-        source, target = _counted(self.source, self.codes), _counted(text, self.codes)
-        if source != target:
-            code = next(iter((source - target) or (target - source)))
-            raise UnwritableError(f"has {code!r} {target[code]} times, not {source[code]}")
+        if wrong := other_codes(self.source, text, self.codes):
+            raise UnwritableError(wrong)
         return text
 
     def tagged(self, text: str) -> str:
@@ -171,6 +169,15 @@ def tag_name(text: str) -> str:
     while re.search(rf"</?{name}\d", text):
         name += "x"
     return name
+
+
+def other_codes(source: str, translation: str, codes: FindCodes) -> str:
+    """Return what is wrong with the codes of a translation, as the end of a sentence; "" if they are the source's."""
+    wanted, found = _counted(source, codes), _counted(translation, codes)
+    if wanted == found:
+        return ""
+    code = next(iter((wanted - found) or (found - wanted)))
+    return f"has {code!r} {found[code]} times, not {wanted[code]}"
 
 
 def _counted(text: str, codes: FindCodes) -> Counter[str]:
@@ -237,6 +244,34 @@ def outermost(spans: Iterable[Span]) -> list[Span]:
             found.append((start, stop))
             end = stop
     return found
+
+
+# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D or file_name.
+_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<!\w)_(?=[^\W_])")
+
+
+def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
+    """Return a text without the mark of a menu's key, and that mark with its key; "" if the text has none."""
+    found = [match.start() for match in _MNEMONIC.finditer(text)]
+    if len(found) != 1 or text.count(text[found[0]]) > 1 or any(a <= found[0] < b for a, b in codes(text)):
+        return text, ""
+    place = found[0]
+    return text[:place] + text[place + 1 :], text[place : place + 2]
+
+
+def with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:
+    """Return a text with the mark of a menu's key: before the same letter, best at the beginning of a word, or any."""
+    spans = codes(text)
+    letters = [i for i, c in enumerate(text) if c.isalnum() and not any(a <= i < b for a, b in spans)]
+    if not letters:
+        return text
+
+    def rank(i: int) -> tuple[bool, bool, int]:
+        is_key = text[i].lower() == mark[1].lower()
+        return is_key, is_key and not text[i - 1 : i].isalnum(), -i
+
+    best = max(letters, key=rank)
+    return text[:best] + mark[0] + text[best:]
 
 
 # Documents of values

@@ -26,6 +26,8 @@ from translate.documents.edits import (
     plain,
     tag_name,
     variables,
+    with_mnemonic,
+    without_mnemonic,
 )
 from translate.errors import UserError
 
@@ -324,7 +326,7 @@ class Catalog:
                 continue
             start = len(source.text) - len(source.text.lstrip("\n"))
             before, after = source.text[:start], source.text[start + len(inner) :]
-            bare, mnemonic = _without_mnemonic(inner, codes)
+            bare, mnemonic = without_mnemonic(inner, codes)
             body = plain(bare, codes, tag)
             unit = Unit(body.text, place, body.tagged(done.strip("\n")) or None)
             yield _Slot(entry, n, source, body, before, after, unit, is_printf, mnemonic)
@@ -362,7 +364,7 @@ class Catalog:
             raise UnwritableError(
                 f"has characters that {self._file.encoding}, the charset of the header, does not have"
             )
-        text = _with_mnemonic(text, slot.mnemonic, slot.plain.codes) if slot.mnemonic else text
+        text = with_mnemonic(text, slot.mnemonic, slot.plain.codes) if slot.mnemonic else text
         return slot.before + text.strip("\n") + slot.after
 
     def _translated(self, slot: _Slot, text: str) -> Edit:
@@ -445,34 +447,6 @@ def _without_new_conversions(translation: str, source: str) -> str:
             parts.append("%%")
             place = match.start() + 1
     return "".join([*parts, translation[place:]])
-
-
-# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D or file_name.
-_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<!\w)_(?=[^\W_])")
-
-
-def _without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
-    """Return a text without the mark of a menu's key, and that mark with its key; "" if the text has none."""
-    found = [match.start() for match in _MNEMONIC.finditer(text)]
-    if len(found) != 1 or text.count(text[found[0]]) > 1 or any(a <= found[0] < b for a, b in codes(text)):
-        return text, ""
-    place = found[0]
-    return text[:place] + text[place + 1 :], text[place : place + 2]
-
-
-def _with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:
-    """Return a text with the mark of a menu's key: before the same letter, best at the beginning of a word, or any."""
-    spans = codes(text)
-    letters = [i for i, c in enumerate(text) if c.isalnum() and not any(a <= i < b for a, b in spans)]
-    if not letters:
-        return text
-
-    def rank(i: int) -> tuple[bool, bool, int]:
-        is_key = text[i].lower() == mark[1].lower()
-        return is_key, is_key and not text[i - 1 : i].isalnum(), -i
-
-    best = max(letters, key=rank)
-    return text[:best] + mark[0] + text[best:]
 
 
 def _mark(entry: _Entry, file: str, newline: str, is_final: bool) -> Iterator[Edit]:
