@@ -283,8 +283,10 @@ class Catalog:
         for entry in filled.values():
             edits += _mark(entry, self._file.text, self._newline, self._reading.final)
         for slot, text in zip(self._slots, texts, strict=True):
-            if id(slot.entry) in filled and (text is not None or slot.n >= len(slot.entry.forms)):
+            if text is not None or slot.n >= len(slot.entry.forms):
                 edits.append(self._translated(slot, text or ""))
+        for entry in self._entries:
+            edits += self._without_surplus(entry, is_filled=id(entry) in filled)
         return self._file.encoded(edited(self._file.text, edits))
 
     def _read_plurals(self) -> _Plurals:
@@ -379,6 +381,12 @@ class Catalog:
             return Edit(message.end, message.end, " " + strings)
         end = forms[-1].end
         return Edit(end, end, f"{self._newline}{keyword} {strings}")
+
+    def _without_surplus(self, entry: _Entry, *, is_filled: bool) -> Iterator[Edit]:
+        """Yield the edit that removes empty and replaced forms that the target language does not have."""
+        kept, surplus = entry.forms[: self._plurals.n], entry.forms[self._plurals.n :]
+        if surplus and ((is_filled and self._reading.replace) or not any(form.text for form in surplus)):
+            yield Edit(kept[-1].end, surplus[-1].end, "")
 
     def _stated(self) -> Iterator[Edit]:
         """Yield the edits of the header: language, plural forms if they are used, charset of a template."""

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -159,6 +160,26 @@ def test_a_plural_has_the_forms_of_the_target(target: str, n: int) -> None:
     forms = [text for _, text in sorted(catalog[0].msgstr_plural.items())][:n]
     assert len(forms) == n
     assert forms.count("ONE FILE") == (target not in ("ja", "sl"))  # in Slovenian, that form is for 101 too
+
+
+@pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")
+@pytest.mark.parametrize("target", ["de", "ja", "pl", "sl", "ar", "fr", "lv"])
+def test_msgfmt_accepts_the_plurals_of_each_language(tmp_path: Path, target: str) -> None:
+    """An entry without a translation has as many forms as the others."""
+    one, other = (
+        f'#, c-format\nmsgid "{code} a"\nmsgid_plural "{code} b"\nmsgstr[0] ""\nmsgstr[1] ""\n\n'
+        for code in ("%d", "%s")
+    )
+    reports = list[str]()
+
+    def lost(text: str) -> str:
+        return text.replace("%s", "")
+
+    after = translated("a.po", po(one + other), lost, target=target, final=True, reports=reports)
+    assert reports
+    (tmp_path / "a.po").write_bytes(after)
+    command = ["msgfmt", "-c", "-o", tmp_path / "a.mo", tmp_path / "a.po"]
+    assert subprocess.run(command, capture_output=True, text=True).returncode == 0
 
 
 def test_the_plural_forms_of_the_header_count() -> None:
