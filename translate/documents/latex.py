@@ -38,6 +38,10 @@ _ENDS = re.compile(
 )
 _POINTS = re.compile("label|index|(?:no)?indent|protect|nolinebreak|hypertarget|phantomsection|null")
 _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[lLij]|l?dots|text(?:en|em)dash")
+# Macros without arguments; {} may follow one.
+_ALONE = re.compile(
+    rf"(?:{_ENDS.pattern})|(?:{_LETTERS.pattern})|[-%&$#_{{}} ,/]|(?:no)?indent|protect|null|phantomsection|nolinebreak"
+)
 _SPACES = {" ": " ", ",": "\u202f", "-": "", "/": ""}
 # Arguments of macros that pylatexenc does not know, as it writes them: a star, an optional and a mandatory argument.
 _KNOWN = {
@@ -250,9 +254,9 @@ def _is_argument(node: Node, other: Node, stop: int) -> bool:
     """Return whether a group directly after a macro may be its argument, as pylatexenc does not know the macro."""
     if other is None or other.pos != stop or not _is(other, "LatexGroupNode") or node.macro_post_space:
         return False
-    return not (node.nodeargd and node.nodeargd.argnlist) and not (
-        _ENDS.fullmatch(node.macroname) or _DECLARATIONS.fullmatch(node.macroname)
-    )
+    if _ALONE.fullmatch(node.macroname):
+        return not other.nodelist
+    return not (node.nodeargd and node.nodeargd.argnlist) and not _DECLARATIONS.fullmatch(node.macroname)
 
 
 def _value(file: Text, items: Sequence[_Item], holds: Sequence[Span], tag: str, is_ascii: bool) -> Value | None:

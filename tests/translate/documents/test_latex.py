@@ -148,6 +148,8 @@ def test_macros_and_comments_stay_in_any_order(body: str) -> None:
         ("a\u00e4", "\u00fc", "\u00fc"),
         ('a\\"a', "\u00fc", '\\"u'),
         ("\\LaTeX, a", "<g1/>b", "\\LaTeX{}b"),
+        ("a \\%{b}", "c% <g3>d</g3>", "c\\% {d}"),
+        ("\\noindent{\\bf b} c", "<g1>d</g1> e", "\\noindent{\\bf d} e"),
         ("a {\\bf b} c", "<g2>d</g2> e", "{\\bf d} e"),
     ],
 )
