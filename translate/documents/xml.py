@@ -217,6 +217,23 @@ def _values(raw: bytes) -> dict[str, bytes]:
     return {name: value for name, value in found.items() if name != "xmlns" and not name.startswith("xmlns:")}
 
 
+def with_attributes(raw: bytes, changes: Mapping[str, str | None]) -> bytes:
+    """Return a start tag with other values of attributes, named as in the file; None takes one out."""
+    for name, value in changes.items():
+        new = None if value is None else value.encode().replace(b"&", b"&amp;").replace(b"<", b"&lt;")
+        found = next((match for match in _ATTRIBUTE.finditer(raw) if match["name"] == name.encode()), None)
+        if found and new is None:
+            raw = raw[: found.start()].rstrip() + raw[found.end() :]
+        elif found and new is not None:
+            start, stop = found.span("single" if found["double"] is None else "double")
+            quote = raw[stop : stop + 1]
+            raw = raw[:start] + new.replace(quote, b"&quot;" if quote == b'"' else b"&apos;") + raw[stop:]
+        elif new is not None:
+            end = len(raw.removesuffix(b">").removesuffix(b"/").rstrip())
+            raw = raw[:end] + b" " + name.encode() + b'="' + new.replace(b'"', b"&quot;") + b'"' + raw[end:]
+    return raw
+
+
 def unescaped(text: str, entities: Mapping[str, str] = {}) -> str:  # noqa: B006
     """Return a text with characters for references."""
 
@@ -269,6 +286,7 @@ class Role(enum.Enum):
     POINT = enum.auto()  # without width: <g1></g1>; text in it is copied, and a UNIT in it is a unit of its own
     SPACE = enum.auto()  # as POINT, in the place of white space: a tab, a line break; "\n" is before it
     OBJECT = enum.auto()  # as POINT, in the place of a word: <g1/>
+    ASIDE = enum.auto()  # as POINT, and its content is a text of its own, such as a note
     TEXT = enum.auto()  # an empty element that stands for characters; see `Table.characters`
     COPY = enum.auto()  # copied with its attributes, but for a BLOCK in it that is named; in a unit, without width
     LANGUAGE = enum.auto()  # outside of units: its text is the language of the document
@@ -366,6 +384,7 @@ class Atom:
 
 _ATOMS = {
     Role.POINT: AtomKind.POINT,
+    Role.ASIDE: AtomKind.POINT,
     Role.SPACE: AtomKind.SPACE,
     Role.OBJECT: AtomKind.OBJECT,
     Role.COPY: AtomKind.POINT,
@@ -888,6 +907,7 @@ class _Division:
         raw = self._tag(token) if role is not Role.COPY else list[Piece]([token.raw])
         if frame.role is not Role.UNIT:
             frame.pieces += raw
+            role = Role.UNIT if role is Role.ASIDE else role
             if role in (Role.UNIT, Role.COPY, Role.LANGUAGE) or frame.role is Role.COPY:
                 self._frames.append(_Frame(self._depth, role or Role.BLOCK, frame.pieces, start=token))
             return
@@ -905,8 +925,8 @@ class _Division:
         elif role is Role.BLOCK:  # as if its tags were not there
             frame.atoms.append(Atom(AtomKind.NOTHING, token, raw))
         else:
-            inner = Role.COPY if role is Role.COPY else Role.BLOCK
-            self._frames.append(_Frame(self._depth, inner, raw, atom=(_ATOMS[role], token)))
+            inner = {Role.COPY: Role.COPY, Role.ASIDE: Role.UNIT}.get(role, Role.BLOCK)
+            self._frames.append(_Frame(self._depth, inner, raw, atom=(_ATOMS[role], token), start=token))
 
     def _end(self, token: Token) -> None:
         frame = self._frames[-1]
