@@ -1,0 +1,309 @@
+"""XLIFF: only empty targets change, each with the codes of its source, where the schema expects them."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from tests.translate.documents.capitals import MARK, Stub, marked, reverse, translated, upper
+from translate.documents.document import Reading, read
+from translate.errors import UserError
+
+# Of Debian's package php-symfony-translation.
+SCHEMAS = Path("/usr/share/php/Symfony/Component/Translation/Resources/schemas")
+GERMAN = Reading(name="a.xlf", source="de", target="en")
+ALL = Reading(name="a.xlf", source="de", target="en", replace=True)
+FINAL = Reading(name="a.xlf", source="de", target="en", final=True)
+
+DOCUMENTS = Path(__file__).parents[2] / "documents"
+XLIFF_1 = (DOCUMENTS / "messages-1.2.xlf").read_bytes()
+XLIFF_2 = (DOCUMENTS / "messages-2.0.xlf").read_bytes()
+BOTH = pytest.mark.parametrize("data", [XLIFF_1, XLIFF_2], ids=["1.2", "2.0"])
+
+
+def local(element: etree._Element) -> str:
+    return etree.QName(element).localname
+
+
+def units(data: bytes) -> list[tuple[etree._Element, etree._Element | None]]:
+    """Return the source and the target of each unit or segment."""
+    found = [e for e in etree.fromstring(data).iter("{*}trans-unit", "{*}segment")]
+    return [
+        (e.find("{*}seg-source") if e.find("{*}seg-source") is not None else e.find("{*}source"), e.find("{*}target"))
+        for e in found
+    ]
+
+
+def codes(element: etree._Element) -> Counter[tuple[str, ...]]:
+    """Return the inline codes of a source or target, and what native code is in them."""
+    native = ("ph", "bpt", "ept", "it")
+    inner = [e for e in element.iterdescendants("{*}*") if not (local(e) == "mrk" and e.get("mtype") == "seg")]
+    return Counter((local(e), str(sorted(e.attrib.items())), (e.text or "") * (local(e) in native)) for e in inner)
+
+
+def words(element: etree._Element) -> str:
+    return re.sub(r"\s+", " ", "".join(element.itertext()))
+
+
+@BOTH
+def test_a_file_without_translations_is_the_same_file(data: bytes) -> None:
+    document = read(data, GERMAN)
+    assert document.write([None] * len(document.units)) == data
+
+
+@BOTH
+@pytest.mark.parametrize("stub", [upper, marked, reverse])
+def test_all_but_targets_and_their_states_stays(data: bytes, stub: Stub) -> None:
+    """Taking the new targets out again, and the attributes that name languages and states, leaves the file."""
+    written = translated(data, GERMAN, stub)
+    before, after = etree.fromstring(data), etree.fromstring(written)
+    for root in (before, after):
+        for element in root.iter():
+            if isinstance(element.tag, str):
+                for name in ("target-language", "trgLang", "state", "subState", "state-qualifier"):
+                    element.attrib.pop(name, None)
+        for source in list(root.iter("{*}source")):
+            target = source.getparent().find("{*}target")
+            locked = source.getparent().get("id") in ("2", "10", "11") or "reviewed final" in str(target)
+            if target is not None and not locked and local(source.getparent()) != "alt-trans":
+                source.getparent().remove(target)
+    text = [re.sub(r"\s+", "", etree.tostring(root, method="c14n").decode()) for root in (before, after)]
+    assert text[0] == text[1]
+
+
+@BOTH
+@pytest.mark.parametrize("stub", [upper, marked, reverse])
+def test_each_target_has_the_codes_of_its_source(data: bytes, stub: Stub) -> None:
+    n_codes = 0
+    for source, target in units(translated(data, GERMAN, stub)):
+        if target is not None and "already" not in words(target) and "done" not in words(target):
+            assert codes(source) == codes(target)
+            n_codes += codes(source).total()
+    assert n_codes > 8
+
+
+@BOTH
+def test_every_open_unit_is_filled_with_whole_sentences(data: bytes) -> None:
+    for source, target in units(translated(data, GERMAN, marked)):
+        text = words(source)
+        if "nein" in text or not text.strip():
+            assert target is None or not words(target)
+        elif text not in ("fest", "schon da", "ganz fertig", "fertig"):
+            assert target is not None
+            protected = [words(e) for e in source.iter("{*}mrk") if "no" in e.values() or "protected" in e.values()]
+            shown = upper(text).replace("FIREFOX", protected[0] if protected else "")
+            target_text = words(target)
+            for native in source.iter("{*}bpt", "{*}ept", "{*}ph", "{*}it"):
+                shown = shown.replace(upper(words(native)), "")
+                target_text = target_text.replace(upper(words(native)), "")
+            for mark in target.iter("{*}mrk", "{*}bpt"):
+                assert MARK not in words(mark)[:-3]
+            assert re.sub(rf"[{MARK}\s]|<[^>]*>", "", shown) in re.sub(rf"[{MARK}\s]|<[^>]*>", "", target_text).replace(
+                "<i>", ""
+            )
+
+
+def test_formats_follow_their_words() -> None:
+    found = [
+        words(e)
+        for _, target in units(translated(XLIFF_1, GERMAN, reverse))
+        if target is not None
+        for e in target.iter("{*}g")
+    ]
+    assert found == ["IMMER", "AUCH"]
+    text = translated(XLIFF_1, GERMAN, reverse).decode()
+    assert '<x id="2" equiv-text="&lt;b&gt;"/>DA DU<x id="3" equiv-text="&lt;/b&gt;"/>' in text
+    assert re.search(r'<bpt id="1".*?</bpt>LINK EIN<ept', text)
+    text = translated(XLIFF_2, GERMAN, reverse).decode()
+    assert '<pc id="1" dataRefStart="d1" dataRefEnd="d2">IMMER</pc>' in text
+    assert '<sc id="3" type="fmt"/>DA DU<ec startRef="3"/>' in text
+
+
+@BOTH
+def test_no_closing_code_stands_before_its_opening_code(data: bytes) -> None:
+    for _, target in units(translated(data, GERMAN, reverse)):
+        opened: set[str | None] = set()
+        for element in target.iter() if target is not None else ():
+            if local(element) in ("bx", "bpt", "sc", "sm"):
+                opened.add(element.get("rid") or element.get("id"))
+            elif local(element) in ("ex", "ept", "ec", "em"):
+                assert (element.get("rid") or element.get("startRef")) in opened
+
+
+def test_a_target_repeats_the_segments_of_its_source() -> None:
+    target = next(
+        t for s, t in units(translated(XLIFF_1, GERMAN, marked)) if t is not None and t.find("{*}mrk") is not None
+    )
+    assert [(e.get("mid"), words(e)) for e in target.iter("{*}mrk")] == [
+        ("7", f"EINS IST DA.{MARK}"),
+        ("9", f"ZWEI AUCH.{MARK}"),
+    ]
+    assert words(target) == f"EINS IST DA.{MARK} ZWEI AUCH.{MARK}"
+
+
+def test_segments_that_have_a_translation_stay_and_the_others_are_filled() -> None:
+    data = XLIFF_1.replace(
+        b"</seg-source>",
+        b'</seg-source><target><mrk mtype="seg" mid="7">One.</mrk> <mrk mtype="seg" mid="9"/></target>',
+    )
+    document = read(data, GERMAN)
+    assert [unit.done for unit in document.units if "unit 4" in unit.place] == ["One.", None]
+    target = next(
+        t for _, t in units(translated(data, GERMAN, upper)) if t is not None and t.find("{*}mrk") is not None
+    )
+    assert words(target) == "One. ZWEI AUCH."
+
+
+@BOTH
+def test_machine_translations_are_marked_unless_they_are_final(data: bytes) -> None:
+    def states(reading: Reading) -> set[tuple[str | None, ...]]:
+        found = set()
+        for source, target in units(translated(data, reading, upper)):
+            if target is not None and "TÜR" in words(target):
+                element = source.getparent() if local(source.getparent()) == "segment" else target
+                found.add((element.get("state"), element.get("state-qualifier"), element.get("subState")))
+        return found
+
+    is_1 = data is XLIFF_1
+    assert states(GERMAN) == {
+        ("needs-review-translation", "mt-suggestion", None) if is_1 else ("translated", None, "translate:mt")
+    }
+    assert states(FINAL) == {("translated", None, None)}
+
+
+@BOTH
+def test_existing_translations_are_replaced_on_request_but_never_locked_ones(data: bytes) -> None:
+    texts = [words(t) for _, t in units(translated(data, ALL, upper)) if t is not None]
+    assert "SCHON DA" in texts
+    assert "already" not in texts
+    assert "done" in texts
+    assert "fixed" in texts or data is XLIFF_2
+    kept = [words(t) for _, t in units(translated(data, GERMAN, upper)) if t is not None]
+    assert "already" in kept
+
+
+@BOTH
+def test_the_target_language_is_stated(data: bytes) -> None:
+    root = etree.fromstring(translated(data, GERMAN, upper))
+    assert [e.get("target-language") or e.get("trgLang") for e in root.iter("{*}file", "{*}xliff")].count("en") == 1
+    stated = data.replace(b' source-language="de"', b' source-language="de" target-language="en-GB"')
+    stated = stated.replace(b' srcLang="de"', b' srcLang="de" trgLang="en-GB"')
+    assert b'"en-GB"' in translated(stated, GERMAN, upper)
+
+
+@BOTH
+def test_translations_into_another_language_are_not_mixed(data: bytes) -> None:
+    french = data.replace(b' source-language="de"', b' source-language="de" target-language="fr"')
+    french = french.replace(b' srcLang="de"', b' srcLang="de" trgLang="fr"')
+    with pytest.raises(UserError, match="translations into fr"):
+        read(french, GERMAN)
+
+
+@BOTH
+@pytest.mark.parametrize("reading", [GERMAN, FINAL, ALL])
+@pytest.mark.parametrize("stub", [marked, reverse])
+def test_the_schema_accepts_what_is_written(data: bytes, reading: Reading, stub: Stub) -> None:
+    name = "xliff-core-1.2-strict.xsd" if data is XLIFF_1 else "xliff-core-2.0.xsd"
+    if not (SCHEMAS / name).exists():
+        pytest.skip(f"{name} is missing; apt-get install php-symfony-translation")
+    text = (SCHEMAS / name).read_text(encoding="utf-8")
+    text = re.sub(r'schemaLocation="[^"]*xml.xsd"', f'schemaLocation="{(SCHEMAS / "xml.xsd").as_uri()}"', text)
+    schema = etree.XMLSchema(etree.fromstring(text.encode()))
+    schema.assertValid(etree.fromstring(data))
+    schema.assertValid(etree.fromstring(translated(data, reading, stub)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<xliff version='1.2'><file>", "damaged"),
+        (b"<html/>", "is no XLIFF"),
+        (b"<xliff version='3.0'/>", "is no XLIFF"),
+    ],
+)
+def test_other_files_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        read(data, GERMAN)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "iso-8859-1"])
+def test_the_encoding_and_line_ends_stay(encoding: str) -> None:
+    name = {"utf-8-sig": "UTF-8"}.get(encoding, encoding)
+    text = XLIFF_1.decode().replace('encoding="UTF-8"', f'encoding="{name}"').replace("\n", "\r\n")
+    written = translated(text.encode(encoding), GERMAN, lambda text: text + " \u20ac")
+    shown = written.decode(encoding)
+    assert shown.count("\r\n") == shown.count("\n")
+    targets = [t for _, t in units(written) if t is not None and "Tür" in words(t)]
+    assert words(targets[0]) == "Die Tür ist immer offen & weit. \u20ac"
+
+
+def test_an_existing_target_has_the_tags_of_its_source() -> None:
+    target = b'<target>You <x id="2"/> have <g id="1">mail</g>, <x id="9"/></target>'
+    data = XLIFF_1.replace(b"<note>A door.</note>", target).replace(b"offen", b'<x id="2"/>')
+    (unit, *_) = read(data, GERMAN).units
+    assert unit.text == "Die T\u00fcr ist <g1>immer</g1> <g2/> & weit."
+    assert unit.done == "You <g2/> have <g1>mail</g1>, <g3/>"
+    document = read(data, ALL)
+    assert document.write([unit.done for unit in document.units]) == data
+    edited = document.write([unit.done.replace(", <g3/>", "!") if unit.done else None for unit in document.units])
+    assert b'You <x id="2"/> have <g id="1">mail</g>!</target>' in edited
+
+
+@BOTH
+def test_a_translation_that_lost_a_variable_is_reported_and_not_written(data: bytes) -> None:
+    data = data.replace(b"immer", b"%1$s {name}")
+    reports: list[str] = []
+    reading = Reading(name="a.xlf", source="de", target="en", report=reports.append)
+    document = read(data, reading)
+    written = document.write([upper(unit.text) for unit in document.units])
+    assert "%1$s {name}" in words(units(written)[0][0])
+    assert units(written)[0][1] is None
+    assert len(reports) == 1
+    assert "unit 1" in reports[0]
+    assert "%1$" in reports[0] or "{name}" in reports[0]
+
+
+def test_segments_that_another_program_locked_stay() -> None:
+    data = XLIFF_1.replace(b'<trans-unit id="1"', b'<trans-unit id="1" xmlns:m="urn:m" m:locked="true"')
+    data = data.replace(
+        b"<alt-trans>", b'<s:seg-defs xmlns:s="urn:s"><s:seg id="9" locked="true"/></s:seg-defs><alt-trans>'
+    )
+    places = [unit.place for unit in read(data, GERMAN).units]
+    assert "unit 1" not in places
+    assert [place for place in places if "unit 4" in place] == ["unit 4, segment 7"]
+
+
+def test_white_space_is_one_space_unless_it_is_preserved() -> None:
+    data = XLIFF_1.replace(b"offen &amp; weit", b"offen\n          &amp; weit")
+    assert "offen & weit" in read(data, GERMAN).units[0].text
+    data = data.replace(b'<trans-unit id="1"', b'<trans-unit id="1" xml:space="preserve"')
+    assert "offen\n          & weit" in read(data, GERMAN).units[0].text
+
+
+CODES = """ein Wort |und |&lt;b> |<x id='x'/>|<bx id='1' rid='r'/>|<ex id='2' rid='r'/>|<bx id='3' rid='s'/>
+|<ex id='4' rid='s'/>|<ph id='p'>&lt;i></ph>|<ph id='q'>&lt;/i></ph>|<g id='e'/>|<!-- c -->|<![CDATA[<roh> & ]]>"""
+INLINE = st.recursive(
+    st.sampled_from(CODES.split("|")),
+    lambda inner: st.lists(inner, max_size=4).map(lambda parts: f"<g id='g'>{''.join(parts)}</g>"),
+    max_leaves=9,
+)
+
+
+@given(st.lists(INLINE, max_size=7).map("".join))
+def test_any_mixture_of_codes_is_copied_into_the_target(inside: str) -> None:
+    data = (
+        f"<xliff version='1.2'><file><trans-unit id='1'><source>{inside}</source></trans-unit></file></xliff>".encode()
+    )
+    document = read(data, GERMAN)
+    same = document.write([unit.text for unit in document.units])
+    if document.units:
+        assert re.search(rb"<target [^>]*>(.*)</target>", same, re.DOTALL)[1] == inside.encode()  # type: ignore[index]
+    for stub in (upper, reverse):
+        for source, target in units(translated(data, GERMAN, stub)):
+            if target is not None:
+                assert codes(source) == codes(target)
