@@ -1,0 +1,230 @@
+r"""Resources of Android (strings.xml): strings, plurals and arrays are translated in place.
+
+Escapes such as \' and \n are characters in a text, and are written again; white space counts as `aapt` counts it, with
+quotation marks that keep it. References, translatable="false" and <xliff:g> stay.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+from translate.documents.document import Reading
+from translate.documents.edits import other_codes, variables
+from translate.documents.xml import (
+    Atom,
+    AtomKind,
+    Content,
+    Parts,
+    Piece,
+    Place,
+    Role,
+    Table,
+    Token,
+    divide,
+    translated_language,
+    unescaped,
+)
+from translate.documents.xml import contents as plain_contents
+from translate.errors import UserError
+
+_PREFIXES = {"urn:oasis:names:tc:xliff:document:1.2": "xliff", "http://schemas.android.com/tools": "tools"}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_NAMED = {"n": "\n", "t": "\t"}
+_WRITTEN = re.compile(r"""[\\'"\n\t]|\A[@?]|(?<= ) """)
+_ESCAPES = {"\n": r"\n", "\t": r"\t", " ": r"\u0020"}
+_REFERENCE = re.compile(r"\s*(?:@(?:\+?[\w.]+:)?\w+/[\w./]+|@null|@empty|\?[\w.:/]+)\s*")
+_QUOTE = re.compile(r"""(?:[^\\"]|\\.)*+\"""", re.DOTALL)  # the first one that is not escaped
+_SPACES = (" ", "\t", "\n", "\r", "\f", "\v")  # others stay as they are
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _String(Content):
+    """A text whose characters are escaped as in a string of Android."""
+
+    @cached_property
+    def _own(self) -> str:
+        """Its characters as they are written."""
+        return "".join(unescaped(atom.token.raw.decode()) for atom in self.atoms if atom.kind is AtomKind.TEXT)
+
+    @cached_property
+    def _has_quotes(self) -> bool:
+        """Whether quotation marks are in it for its white space, which a reader never sees."""
+        return _QUOTE.match(self._own) is not None
+
+    @cached_property
+    def _codes(self) -> dict[str, str]:
+        """The characters that are written by their numbers."""
+        numbers = [match[1] for match in _ESCAPE.finditer(self._own) if match[1]]
+        return {chr(int(number, 16)): f"\\u{number}" for number in numbers if int(number, 16) > 0x7F}
+
+    def escaped(self, text: str) -> bytes:
+        """Return a text as the file writes it."""
+        has_quotes = self._has_quotes and text.count('"') % 2 == 0
+
+        def written(match: re.Match[str]) -> str:
+            if match[0] == '"' and has_quotes:
+                return '"'
+            return _ESCAPES.get(match[0]) or f"\\{match[0]}"
+
+        text = _WRITTEN.sub(written, text)
+        for character, code in self._codes.items():
+            text = text.replace(character, code)
+        return super().escaped(text)
+
+
+class Strings(Parts):
+    """A file of resources; see `Document`."""
+
+    def __init__(self, data: bytes, reading: Reading) -> None:
+        super().__init__({"": divide(data, _table(reading), reading)})
+        self._reading = reading
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the file with translations; one that has other variables than its text is reported and left out."""
+        kept = list(translations)
+        for n, (unit, translation) in enumerate(zip(self.units, translations, strict=True)):
+            if translation is not None and (wrong := other_codes(unit.text, translation, variables)):
+                kept[n] = None
+                where = f"{self._reading.name}, {unit.place}"
+                self._reading.report(f"{where}: is not translated, as the translation {wrong}")
+        return super().write(kept)
+
+
+def read(data: bytes, reading: Reading) -> Strings:
+    """Divide a file of resources; see `Format.read`."""
+    return Strings(data, reading)
+
+
+def _table(reading: Reading) -> Table:
+    language, is_root = translated_language(reading), True
+
+    def role(token: Token) -> Role | None:
+        nonlocal is_root
+        if is_root and token.name != "resources":
+            raise UserError(
+                f"{reading.name}: is no file of resources of Android, as its first element is not <resources>"
+            )
+        is_root = False
+        is_kept = token.attributes.get("translatable") == "false" or (
+            token.name == "item" and "type" in token.attributes
+        )
+        return Role.COPY if is_kept else None
+
+    def changes(token: Token) -> dict[str, str]:
+        new = language(token.attributes.get("tools:locale", ""))
+        return {"tools:locale": new} if new else {}
+
+    return Table(
+        elements={
+            "string": Role.UNIT,
+            "item": Role.UNIT,
+            "xliff:g": Role.OBJECT,
+            "style": Role.COPY,
+            "integer-array": Role.COPY,
+            "declare-styleable": Role.COPY,
+        },
+        prefixes=_PREFIXES,
+        inside=Role.PAIR,
+        role=role,
+        changes=changes,
+        contents=_contents,
+        declares_entities=True,
+    )
+
+
+def _contents(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
+    """Return the text of a string, and the bytes around it; bytes alone for a reference to another resource."""
+    text = "".join(atom.text for atom in atoms)
+    if _REFERENCE.fullmatch(text):
+        return [piece for atom in atoms for piece in atom.raw]
+    own = replace(place, part=f"string {start.attributes['name']!r}" if "name" in start.attributes else "item")
+    pieces = plain_contents(_resolved(atoms), own)
+    return [
+        _String(piece.atoms, piece.place) if isinstance(piece, Content) and not piece.quote else piece
+        for piece in pieces
+    ]
+
+
+class _Character(NamedTuple):
+    """A character of a string as the reader sees it, and as it is written."""
+
+    text: str
+    raw: str
+    is_escaped: bool = False
+
+    @property
+    def is_space(self) -> bool:
+        return not self.is_escaped and self.text in _SPACES
+
+    @property
+    def is_quote(self) -> bool:
+        return not self.is_escaped and self.text == '"'
+
+
+def _resolved(atoms: Sequence[Atom]) -> list[Atom]:
+    """Return the atoms with the characters of each text as a reader sees them.
+
+    White space at the ends of a text is an atom of its own, with the quotation marks around all of a string.
+    """
+    runs = [
+        (is_text, list(run)) for is_text, run in itertools.groupby(atoms, key=lambda atom: atom.kind is AtomKind.TEXT)
+    ]
+    characters = [_characters(run) if is_text else [] for is_text, run in runs]
+    visible = [character for run in characters for character in run if not character.is_space]
+    has_frame = len(visible) > 1 and visible[0].is_quote and visible[-1].is_quote
+    has_frame = has_frame and sum(character.is_quote for character in visible) == 2
+    found, keeps = list[Atom](), False
+    for (is_text, run), own in zip(runs, characters, strict=True):
+        if not is_text:
+            found += run
+            continue
+        shown = list[_Character]()
+        for character in own:
+            keeps ^= character.is_quote
+            if character.is_space and not keeps and shown and shown[-1].is_space:
+                shown[-1] = shown[-1]._replace(raw=shown[-1].raw + character.raw)
+            elif character.is_space and not keeps:
+                shown.append(character._replace(text=" "))
+            else:
+                shown.append(character._replace(text="") if character.is_quote and has_frame else character)
+        found += [_text(part, run[0].token) for part in _with_ends(shown) if part]
+    return found
+
+
+def _characters(run: Sequence[Atom]) -> list[_Character]:
+    """Return the characters of adjacent texts; a backslash may stand before a reference of XML."""
+    written = list[tuple[str, str]]()
+    for atom in run:
+        raw = atom.token.raw.decode()
+        written += [(atom.text, raw)] if raw.startswith("&") and not atom.token.cdata else [(one, one) for one in raw]
+    text, out, i = "".join(one for one, _ in written), list[_Character](), 0
+    while i < len(written):
+        match = _ESCAPE.match(text, i) if len(written[i][0]) == 1 else None
+        if match is None:
+            out.append(_Character("" if written[i][0] == "\\" else written[i][0], written[i][1]))
+            i += 1
+            continue
+        character = chr(int(match[1], 16)) if match[1] else _NAMED.get(match[2], match[2])
+        raw = "".join(raw for _, raw in written[i : match.end()])
+        i = match.end()
+        out.append(_Character(character, raw, is_escaped=True))
+    return out
+
+
+def _with_ends(characters: list[_Character]) -> tuple[list[_Character], ...]:
+    """Divide characters into white space, words and white space."""
+    words = [i for i, character in enumerate(characters) if character.text.strip()]
+    if not words:
+        return (characters,)
+    return characters[: words[0]], characters[words[0] : words[-1] + 1], characters[words[-1] + 1 :]
+
+
+def _text(characters: Sequence[_Character], first: Token) -> Atom:
+    raw = "".join(character.raw for character in characters).encode()
+    text = "".join(character.text for character in characters)
+    if _SURROGATE.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return Atom(AtomKind.TEXT, first._replace(raw=raw, text=text), [raw], text)

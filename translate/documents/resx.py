@@ -1,0 +1,114 @@
+"""Resources of .NET (.resx, .resw): the values of strings are translated in place.
+
+Values of other types, such as sizes and pictures, stay, and so do names that a designer of forms wrote, and values
+whose comment begins with {Locked}. With {Locked="Azure"} in the comment, these words stay in the text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+from translate.documents.document import Reading
+from translate.documents.edits import (
+    Span,
+    Text,
+    Value,
+    Values,
+    plain,
+    tag_name,
+    variables,
+    with_mnemonic,
+    without_mnemonic,
+)
+from translate.documents.xml import Kind, Token, decoded, tokens
+from translate.errors import UserError
+
+_LOCKED = re.compile(r"\{Locked(?:=([^{}]*))?\}", re.IGNORECASE)
+_WORDS = re.compile(r'"([^"]*)"')
+
+
+@dataclass
+class _Data:
+    """An entry: its name, where its value is in the file, and the text of that and of its comment."""
+
+    name: str
+    is_text: bool
+    start: int = 0
+    stop: int = 0
+    value: list[Token] = field(default_factory=list)
+    comment: str = ""
+
+
+def read(data: bytes, reading: Reading) -> Values:
+    """Divide a file of resources; see `Format.read`."""
+    converted, encoding = decoded(data, reading.name)
+    entries = [one for one in _entries(converted, reading) if _is_translated(one)]
+    file, newline = Text(converted.decode(), encoding), "\r\n" if b"\r\n" in converted else "\n"
+    tag = tag_name("\n".join(_text(one) for one in entries))
+    values, start, place = list[Value](), 0, 0
+    for one in entries:
+        span = []
+        for at in (one.start, one.stop):  # bytes to characters
+            place, start = place + len(converted[start:at].decode()), at
+            span.append(place)
+        values.append(_value(one, span, tag, file, newline))
+    return Values(file, reading, values)
+
+
+def _entries(data: bytes, reading: Reading) -> Iterator[_Data]:
+    """Yield the entries with a value."""
+    path, entry = list[str](), _Data("", is_text=False)
+    for token in tokens(data, reading.name):
+        if token.kind is Kind.START:
+            path.append(token.name)
+            if path[0] != "root":
+                raise UserError(f"{reading.name}: is no file of resources of .NET, as its first element is not <root>")
+            if path == ["root", "data"]:
+                kinds = {"type", "mimetype"} & {*token.attributes}
+                name = token.attributes.get("name", "")
+                entry = _Data(name, is_text=not kinds and not name.startswith(">>"))
+            elif path == ["root", "data", "value"]:
+                entry.start = entry.stop = token.start + len(token.raw)
+        elif token.kind is Kind.END:
+            if path == ["root", "data", "value"]:
+                entry.stop = max(token.start, entry.start)
+            elif path == ["root", "data"] and entry.value:
+                yield entry
+            path.pop()
+        elif path == ["root", "data", "value"]:
+            entry.value.append(token)
+        elif path == ["root", "data", "comment"]:
+            entry.comment += token.text
+
+
+def _text(entry: _Data) -> str:
+    return "".join(token.text for token in entry.value)
+
+
+def _is_translated(entry: _Data) -> bool:
+    """Return whether the value of an entry is text in sight, and no comment of XML is in it."""
+    locked = _LOCKED.match(entry.comment.strip())
+    has_rest = any(token.kind not in (Kind.TEXT, Kind.CDATA) for token in entry.value)
+    return entry.is_text and not (locked and not locked[1]) and not has_rest and bool(_text(entry).strip())
+
+
+def _value(entry: _Data, span: Sequence[int], tag: str, file: Text, newline: str) -> Value:
+    text = _text(entry)
+    locked = [word for match in _LOCKED.finditer(entry.comment) for word in _WORDS.findall(match[1] or "") if word]
+    pattern = re.compile("|".join(map(re.escape, locked))) if locked else None
+
+    def codes(text: str) -> list[Span]:
+        return variables(text, pattern)
+
+    bare, mark = without_mnemonic(text, codes)
+    is_cdata = all(token.cdata or token.kind is Kind.CDATA for token in entry.value)
+
+    def encode(translation: str) -> str:
+        written = (with_mnemonic(translation, mark, codes) if mark else translation).replace("\n", newline)
+        if is_cdata and file.holds(written):
+            return f"<![CDATA[{written.replace(']]>', ']]]]><![CDATA[>')}]]>"
+        return escape(written).encode(file.encoding, "xmlcharrefreplace").decode(file.encoding)
+
+    start, stop = span
+    return Value(start=start, stop=stop, plain=plain(bare, codes, tag), encode=encode, place=f"entry {entry.name!r}")
