@@ -47,6 +47,7 @@ APPLICATION = (
 SOURCES = (
     schema.TextSource,
     schema.TsvSource,
+    schema.TmxSource,
     schema.RecordSource,
     schema.HubSource,
     schema.SacrebleuSource,

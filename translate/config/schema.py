@@ -88,6 +88,17 @@ class TsvSource(Origin):
         return {**values, **numbers}
 
 
+class TmxSource(Origin):
+    """A translation memory in TMX, plain or compressed (.gz, .xz, .bz2); its languages are those of `data`.
+
+    Attributes:
+        path: the file.
+    """
+
+    kind: Literal["tmx"]
+    path: str
+
+
 class RecordSource(Origin):
     """A Parquet file, or a file with one JSON object per line.
 
@@ -227,6 +238,7 @@ class MonoSource(Origin):
 Source = Annotated[
     TextSource
     | TsvSource
+    | TmxSource
     | RecordSource
     | HubSource
     | GrammarSource

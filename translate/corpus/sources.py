@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
+from translate.documents import tmx
 from translate.errors import UserError
 from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256
 from translate.text.formats import unquoted
@@ -49,6 +50,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _parallel(text_file(source.source, root), text_file(source.target, root))
         case data.TsvSource():
             return _tsv(source, text_file(source.path, root))
+        case data.TmxSource():
+            src, _, tgt = langpair.partition("-")
+            return tmx.pairs(text_file(source.path, root), src, tgt)
         case data.RecordSource():
             path = text_file(source.path, root)
             return _cells(source, _jsonl(path, source) if source.kind == "jsonl" else _parquet(path, source))
@@ -82,7 +86,7 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
     match source:
         case data.TextSource():
             return {name: _digest(text_file(name, root)) for name in (source.source, source.target)}
-        case data.TsvSource() | data.RecordSource():
+        case data.TsvSource() | data.TmxSource() | data.RecordSource():
             return {source.path: _digest(text_file(source.path, root))}
         case data.HubSource() if (folder := _below(source.id, root)).is_dir():
             return {f"{source.id}/{name}": digest for name, digest in _folder_digests(folder).items()}
@@ -120,7 +124,7 @@ def describe(source: Source) -> str:
     match source:
         case data.TextSource():
             return f"{source.source} + {source.target}"
-        case data.TsvSource() | data.RecordSource():
+        case data.TsvSource() | data.TmxSource() | data.RecordSource():
             return source.path
         case data.HubSource():
             return " ".join(part for part in (source.id, source.config, source.split, source.revision) if part)

@@ -78,7 +78,7 @@ class Translator:
         search, document, self._check = search or Search(), document or Document(), check
         self.document = document if document.format else replace(document, format="text")
         self.markup: re.Pattern[str] | None = None
-        self.glossary = open_glossary(document.terms)
+        self.glossary = open_glossary(document.terms, self.engine.spec.source, self.engine.spec.target)
         if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
@@ -370,13 +370,30 @@ def _torch(model_folder: ModelFolder) -> "TorchEngine":
     return TorchEngine(model_folder)
 
 
-def open_glossary(terms: Path | str | Mapping[str, str] | Glossary | None) -> Glossary | None:
-    """Return the glossary of a file or a mapping; UserError, one sentence with the line, if it is wrong."""
+def open_glossary(
+    terms: Path | str | Mapping[str, str] | Glossary | None, source: str = "", target: str = ""
+) -> Glossary | None:
+    """Return the glossary of a file or a mapping; UserError, one sentence with the line, if it is wrong.
+
+    Args:
+        terms: of a translation memory (.tmx), each source segment is a term with its first translation.
+        source, target: languages of the memory's pairs.
+    """
     if terms is None or isinstance(terms, Glossary):
         return terms
     if isinstance(terms, Mapping):
         return Glossary.of(terms)
-    return Glossary.read(read_lines(Path(terms)), str(terms))
+    if Path(terms).suffix.lower() != ".tmx":
+        return Glossary.read(read_lines(Path(terms)), str(terms))
+    from translate.documents import tmx  # imports a parser of XML
+
+    found = dict[str, str]()
+    for term, translation in tmx.pairs(Path(terms), source, target):
+        if any(map(str.isalnum, term)) and "|" not in term:  # which would divide forms
+            found.setdefault(term, translation)
+    if not found:
+        raise UserError(f"{terms}: has no unit in {source!r} and {target!r}; export the memory with both languages")
+    return Glossary.of(found)
 
 
 def joined(document: Iterable[TranslatedPiece]) -> str:

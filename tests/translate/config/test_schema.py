@@ -209,8 +209,8 @@ def test_a_missing_key_of_a_source_is_named(path: Path) -> None:
 def test_an_unknown_kind_of_source_is_named_with_the_existing_kinds(path: Path) -> None:
     message = problem(added(path, "[data.test.more]\nkind = 'csv'\npath = 'x'\n"))
     assert (
-        "data.test.more.kind = \"csv\": must be one of 'text', 'tsv', 'jsonl', 'parquet', 'hub', 'grammar', 'words', "
-        "'phrases', 'sacrebleu'" in message
+        "data.test.more.kind = \"csv\": must be one of 'text', 'tsv', 'tmx', 'jsonl', 'parquet', 'hub', 'grammar', "
+        "'words', 'phrases', 'sacrebleu'" in message
     )
 
 
