@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from lxml import etree
 
 from tests.translate.documents.capitals import MARK, Stub, marked, reverse, translated, upper
 from translate.documents.document import Reading, read
+from translate.documents.xml import with_attributes
 from translate.errors import UserError
 
 # Of Debian's package php-symfony-translation.
@@ -307,3 +309,24 @@ def test_any_mixture_of_codes_is_copied_into_the_target(inside: str) -> None:
         for source, target in units(translated(data, GERMAN, stub)):
             if target is not None:
                 assert codes(source) == codes(target)
+
+
+VALUES = st.text(st.sampled_from("aB1 '\"<&>=/\u00fc"), max_size=6)
+NAMES = st.sampled_from(["state", "subState", "x:y", "id"])
+
+
+@given(
+    st.dictionaries(NAMES, VALUES, max_size=4), st.dictionaries(NAMES, st.none() | VALUES, max_size=4), st.booleans()
+)
+def test_attributes_are_set_in_place(own: dict[str, str], changes: dict[str, str | None], is_empty: bool) -> None:
+    """A parser reads the new values, the others stay, and so does the order."""
+    written = "".join(f" {name}={quoteattr(value)}" for name, value in own.items())
+    raw = f"<e{written} xmlns:x='u'{'/' * is_empty}>".encode()
+    tag = with_attributes(raw, changes)
+    element = etree.fromstring(tag if is_empty else tag + b"</e>")
+    found = {name.replace("{u}", "x:"): value for name, value in element.attrib.items()}
+    assert found == {name: value for name, value in (own | changes).items() if value is not None}
+    kept = [name for name in own if changes.get(name, "") is not None]
+    assert list(found)[: len(kept)] == kept
+    if not {*own} & {*changes} and not any(changes.values()):
+        assert tag.startswith(raw.rstrip(b"/>"))
