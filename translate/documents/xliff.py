@@ -39,6 +39,7 @@ _CLOSING = {"ex": "rid", "ept": "rid", "ec": "startRef", "em": "startRef"}
 _TAG = re.compile(r"<(/?)(\w[\w:.-]*)(?:\s[^<>]*)?(?<!/)>")  # a native code that is one half of a pair
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
+_LANGUAGE = re.compile(rb"""\sxml:lang\s*=\s*["']([\w-]*)""")
 
 
 def read(data: bytes, reading: Reading) -> "Xliff":
@@ -203,6 +204,8 @@ class Xliff:
             head = with_attributes(head, marks)
         else:
             start = with_attributes(start, marks)
+        if _LANGUAGE.search(start) and _language(_LANGUAGE.findall(start)[0].decode()) != self.reading.target:
+            start = with_attributes(start, {"xml:lang": self.reading.target})
         parts = (
             part if isinstance(part, bytes) else self._target(part, given, part in translated) for part in piece.target
         )

@@ -192,6 +192,8 @@ def test_existing_translations_are_replaced_on_request_but_never_locked_ones(dat
 def test_the_target_language_is_stated(data: bytes) -> None:
     root = etree.fromstring(translated(data, GERMAN, upper))
     assert [e.get("target-language") or e.get("trgLang") for e in root.iter("{*}file", "{*}xliff")].count("en") == 1
+    french = translated(data.replace(b'xml:lang="en"', b'xml:lang="fr"'), GERMAN, upper)
+    assert b'xml:lang="fr"' not in french
     stated = data.replace(b' source-language="de"', b' source-language="de" target-language="en-GB"')
     stated = stated.replace(b' srcLang="de"', b' srcLang="de" trgLang="en-GB"')
     assert b'"en-GB"' in translated(stated, GERMAN, upper)
