@@ -71,7 +71,7 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
         partial.replace(path)
         if durable:
             with contextlib.suppress(OSError):  # some network file systems cannot do that
-                _flush(path.parent)
+                flush(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -191,14 +191,14 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
             _make_readable(partial)
             if durable:
                 for path in (*partial.rglob("*"), partial):
-                    _flush(path)
+                    flush(path)
             if place.exists():
                 if not replace:
                     raise FileExistsError(f"{place} exists")
                 place.rename(old)
             partial.rename(place)
             if durable:
-                _flush(place.parent)
+                flush(place.parent)
         except BaseException:
             recover_folder(place)
             raise
@@ -259,7 +259,7 @@ def _make_readable(folder: Path) -> None:
                 path.chmod(path.stat().st_mode | readers)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Wait until a file's content or a folder's entries are on the disk; without effect on Windows."""
     if os.name == "posix":
         descriptor = os.open(path, os.O_RDONLY)

@@ -11,7 +11,8 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -184,10 +185,11 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collecti
     """
     import sentencepiece
 
-    model, raised = io.BytesIO(), list[BaseException]()
-    try:
+    model, reading = io.BytesIO(), _Reading(map(_escape, sentences))
+
+    def work() -> None:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_watched(map(_escape, sentences), raised),
+            sentence_iterator=reading,
             model_writer=model,
             model_type=config.algorithm,
             vocab_size=config.vocab_size,
@@ -206,20 +208,63 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collecti
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )
+
+    try:
+        _call(work, reading)
     except RuntimeError as error:
-        if raised:
-            raise raised[0] from None
+        if reading.error is not None:
+            raise reading.error from None
         raise _training_problem(str(error), config.vocab_size) from error
     return Tokenizer(model.getvalue())
 
 
-def _watched(sentences: Iterable[str], raised: list[BaseException]) -> Iterator[str]:
-    """Yield the sentences and keep the exception that ends them, which SentencePiece makes a RuntimeError of."""
+class _Reading:
+    """An iterator that keeps the exception that ends it, which SentencePiece makes a RuntimeError of."""
+
+    def __init__(self, sentences: Iterator[str]) -> None:
+        self._sentences = sentences
+        self.error: BaseException | None = None
+        self.is_stopped = self.is_over = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            if self.is_stopped:
+                raise RuntimeError("stopped")
+            return next(self._sentences)
+        except BaseException as error:
+            self.is_over = True
+            if not isinstance(error, StopIteration):
+                self.error = error
+            raise
+
+
+def _call(work: Callable[[], None], reading: _Reading) -> None:
+    """Call a function in a thread, so that Ctrl-C ends the call at once: in C++, no signal reaches Python.
+
+    What the function reads is stopped before; then it computes on until it or the process ends.
+    """
+    raised = list[BaseException]()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="tokenizer", daemon=True)
+    thread.start()
     try:
-        yield from sentences
-    except BaseException as error:
-        raised.append(error)
+        thread.join()
+    except BaseException:
+        reading.is_stopped = True
+        while thread.is_alive() and not reading.is_over:
+            thread.join(0.01)
         raise
+    for error in raised:
+        raise error
 
 
 def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:

@@ -271,18 +271,18 @@ def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rule
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
     every = dict(found) | (search(others, 0) if others else {})
-    every = check_repetition(every, search)
+    every = check_repetition(every, search, rules)
     every = check_empty(every, search)
     every = check_missing(every, search, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
     return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
 
-def check_repetition(found: Found, search: SearchSentences) -> Found:
+def check_repetition(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
-    bad = [text for text, translation in found.items() if _is_endless(translation, text)]
+    bad = [text for text, translation in found.items() if _is_endless(translation, text, rules)]
     again = search(bad, checks.NO_REPEAT) if bad else {}
-    best = {text: found[text] if _is_endless(again[text], text) else again[text] for text in bad}
+    best = {text: found[text] if _is_endless(again[text], text, rules) else again[text] for text in bad}
     return found | {text: translation.flagged("repetition") for text, translation in best.items()}
 
 
@@ -309,7 +309,7 @@ def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
     for text, one in usable.items():
         translation = again[one.text]
         restored = placeholders.restore(translation.text, one.originals)
-        if restored is not None and not _missing(restored, text, rules) and not _is_endless(translation, text):
+        if restored is not None and not _missing(restored, text, rules) and not _is_endless(translation, text, rules):
             best[text] = replace(translation, text=restored).flagged("numbers")
     return best
 
@@ -319,7 +319,8 @@ def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str
     return checks.missing(output, source, rules.source, rules.target, rules.knows)
 
 
-def _is_endless(translation: Translation, source: str) -> bool:
+def _is_endless(translation: Translation, source: str, rules: Rules) -> bool:
+    _look(rules)
     is_long = checks.is_overlong(translation)
     return is_long or "length" in translation.flags or checks.loops(translation.text, source)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from translate.files import flush
+
 MAX_BYTES = 4 * 2**30  # of all entries; those that were not used for the longest time are removed first
 
 _UNFINISHED = ".partial-"  # of an entry that is being written or removed
@@ -50,11 +52,14 @@ def new_entry() -> Iterator[Path]:
 def keep(folder: Path, key: str) -> None:
     """Give a folder of `new_entry` its key; without effect if the cache cannot be written or has such an entry.
 
-    Several processes may keep the same key at the same time; the first one makes the entry.
+    Several processes may keep the same key at the same time; the first one makes the entry. The files are on the disk
+    before it has its name, so that a power failure leaves no entry of empty files.
     """
     if _n_bytes(folder) > MAX_BYTES:
         return
     with suppress(OSError, RuntimeError):
+        for path in (*folder.iterdir(), folder):
+            flush(path)
         folder.rename(place() / key)
         _shrink(place())
 

@@ -30,7 +30,7 @@ from translate.machine import n_cores
 from translate.models.registry import language_name
 from translate.serving import bodies, glossaries, schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
-from translate.serving.files import FileStore, suffixes
+from translate.serving.files import KEPT_SECONDS, FileStore, suffixes
 from translate.serving.glossaries import Glossaries
 from translate.serving.models import ModelPool
 from translate.serving.observing import Metrics, event
@@ -282,7 +282,7 @@ async def translate_file(request: Request) -> Response:
             return done.texts[0].encode()
 
     stored = await _done(
-        state, request, client, texts, lambda ticket: state.files.add(name, target, translated(ticket))
+        state, request, client, texts, lambda ticket: _stored(state.files, name, target, translated(ticket))
     )
     state.metrics.characters.inc(sum(map(len, texts)))
     return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
@@ -413,6 +413,16 @@ def append_only(path: Path) -> int:
 def _not_shared(problem: Exception) -> None:
     """Log that the limits of requests are counted in memory."""
     event("requests counted in memory", {"problem": str(problem)}, logging.WARNING)
+
+
+def _stored(files: FileStore, name: str, target: str, content: bytes) -> str:
+    """Store a translated file and return its name; RefusedError while it cannot be written, as on a full disk."""
+    try:
+        return files.add(name, target, content)
+    except OSError as error:
+        event("translated file not stored", {"problem": str(error)}, logging.ERROR)
+        message = "The server has no room for the translated file; send its text to /translate, or try again later"
+        raise RefusedError(503, message, KEPT_SECONDS) from error
 
 
 async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str], Callable[[Ticket], bytes]]:

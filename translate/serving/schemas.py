@@ -12,9 +12,20 @@ from translate.serving.files import suffixes
 
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
+MOST_TEXTS = 2**16  # in a list; an empty one costs a place in memory and a look at it too
+
+
+def _few(value: object) -> object:
+    if isinstance(value, list) and len(value) > MOST_TEXTS:
+        raise PydanticCustomError("texts", f"has {len(value)} texts; send at most {MOST_TEXTS} at a time")
+    return value
+
+
 # The first mistake ends the check: describing a million would take minutes and gigabytes.
 # Strict, as an upload of a form would otherwise become a list of its name and its content.
-_Texts = str | Annotated[list[str], Field(fail_fast=True, strict=True)]
+_Texts = Annotated[
+    str | Annotated[list[str], Field(fail_fast=True, strict=True, max_length=MOST_TEXTS)], BeforeValidator(_few)
+]
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
 Formality = Literal["default", "formal", "informal", "more", "less", "prefer_more", "prefer_less"]  # DeepL's, and ours

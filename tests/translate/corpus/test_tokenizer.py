@@ -1,6 +1,10 @@
 """The tokenizer restores every text exactly and is the same for the same training sentences."""
 
 import functools
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -189,6 +193,37 @@ def test_an_exception_of_the_sentences_is_that_of_training(error: BaseException,
     with pytest.raises(type(error)) as caught:
         train(broken(), TokenizerConfig(vocab_size=300))
     assert caught.value is error
+
+
+INTERRUPTED = """
+import os, random, signal, sys, threading
+from translate.commands import main
+from translate.config.schema import TokenizerConfig
+from translate.corpus.tokenizer import train
+
+def sentences():
+    draw = random.Random(1)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 12))) for _ in range(50_000)]
+    for _ in range(20_000):
+        yield " ".join(draw.choices(words, k=20))
+    print("computes", flush=True)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main._run = lambda _: train(sentences(), TokenizerConfig(vocab_size=8000, algorithm="unigram"))
+main.program()
+"""
+
+
+def test_ctrl_c_ends_the_computation_of_sentencepiece_at_once() -> None:
+    """It waited for SentencePiece, which takes minutes for a large corpus: no signal reaches Python meanwhile."""
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "computes\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        begin = time.perf_counter()
+        assert process.wait(60) == 130
+        assert time.perf_counter() - begin < 1.5
 
 
 def test_without_byte_fallback_a_new_character_is_unknown() -> None:

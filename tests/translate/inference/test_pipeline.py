@@ -344,3 +344,18 @@ def test_a_model_that_copies_its_source_restores_any_text(passages: list[str], n
     found = translated(Model(str), *passages, n_symbols=n_symbols)
     for text, sentence in zip(passages, found, strict=True):
         assert readable(sentence.text) == readable(text) or {*sentence.flags} & {"repetition", "capitals"}
+
+
+def test_work_can_be_given_up_before_each_translation_is_checked_for_repetitions() -> None:
+    """A client may be gone; the check takes as long as the translation is."""
+    looks = list[int]()
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 4:
+            raise InterruptedError
+
+    found = {text: Translation(text.swapcase()) for text in ("Eins.", "Zwei.", "Drei.", "Vier.", "Acht.")}
+    with pytest.raises(InterruptedError):
+        pipeline.check_repetition(found, lambda texts, no_repeat: {}, replace(rules(), look=look))
+    assert len(looks) == 4

@@ -47,6 +47,25 @@ def test_a_stored_entry_is_found_until_it_is_removed(root: Path) -> None:
     assert names(root) == set()
 
 
+def test_the_files_are_on_the_disk_before_the_entry_has_its_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power failure could leave an entry of empty files, which every later use would find."""
+    on_disk, named, sync, rename = set[int](), list[set[int]](), os.fsync, Path.rename
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        on_disk.add(os.fstat(descriptor).st_ino)
+
+    def renamed(folder: Path, target: Path) -> Path:
+        named.append({path.stat().st_ino for path in (*folder.iterdir(), folder)} - on_disk)
+        return rename(folder, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    store("k")
+    assert named == [set()]
+    assert names(root) == {"k"}
+
+
 def test_concurrent_first_uses_leave_one_whole_entry(root: Path) -> None:
     threads = [threading.Thread(target=store, args=("k",)) for _ in range(7)]
     for thread in threads:

@@ -1,6 +1,7 @@
 """What a client sends costs no more than its limits allow; the server stays reachable and ends when it is told to."""
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +26,7 @@ from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live, until
 from translate.inference.translator import Translator
-from translate.serving import bodies, connections
+from translate.serving import bodies, connections, files, schemas
 from translate.serving.access import KeyStore, Rates, RefusedError
 from translate.serving.files import FileStore
 from translate.serving.models import ModelPool, ModelUnavailableError
@@ -222,6 +224,41 @@ def test_others_are_served_while_a_large_body_is_read(
         assert len(calls) == 1  # the second waits: each takes many times the size of its body
         monkeypatch.undo()
     assert [answer.result().json()["translatedText"] for answer in answers] == [text, text]
+
+
+@pytest.mark.parametrize("path", ["/translate", "/detect"])
+@pytest.mark.parametrize("text", ["", "a"])
+def test_a_list_of_too_many_texts_is_refused_before_the_work(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, text: str
+) -> None:
+    """Two million empty texts stopped all other requests for two seconds; a million letters took a minute."""
+    monkeypatch.setattr(schemas, "MOST_TEXTS", 7)
+    with live(options, tmp_path) as server:
+        for n, status in ((7, 200), (8, 400)):
+            answer = server.http.post(path, json={"q": [text] * n, "source": "de", "target": "de"})
+            assert answer.status_code == status
+    assert answer.json() == {"error": "Invalid request: q parameter has 8 texts; send at most 7 at a time"}
+
+
+def test_two_million_empty_texts_do_not_stop_other_requests(options: Serve, tmp_path: Path) -> None:
+    body = b'{"source": "de", "target": "en", "q": [' + b",".join([b'""'] * 2_000_000) + b"]}"
+    slowest, is_over = 0.0, threading.Event()
+
+    def ask() -> None:
+        nonlocal slowest
+        with httpx.Client(base_url=server.url) as http:
+            while not is_over.is_set():
+                begin = time.perf_counter()
+                assert http.get("/health").status_code == 200
+                slowest = max(slowest, time.perf_counter() - begin)
+
+    with live(options, tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask)
+        answer = server.http.post("/translate", content=body, headers={"Content-Type": "application/json"})
+        is_over.set()
+        asking.result()
+    assert answer.status_code == 400
+    assert slowest < 0.8
 
 
 FIELDS = st.dictionaries(st.text(max_size=5), st.text(max_size=30), min_size=1, max_size=5)
@@ -441,6 +478,27 @@ def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, mon
     with pytest.raises(OSError, match="No space"):
         FileStore(tmp_path).add("a.txt", "en", GERMAN.encode())
     assert os.listdir(tmp_path) == []
+
+
+def test_a_translated_file_without_room_is_no_error_of_the_server(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was answered with 500 and a traceback in the log."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    logging.getLogger("translate.serving").addHandler(caplog.handler)
+    with live(options, tmp_path) as server:
+        monkeypatch.setattr(Path, "write_text", full)
+        answer = server.http.post(
+            "/translate_file", data={"source": "de", "target": "en"}, files={"file": ("a.txt", GERMAN.encode())}
+        )
+    logging.getLogger("translate.serving").removeHandler(caplog.handler)
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == str(files.KEPT_SECONDS)
+    assert answer.json()["error"].startswith("The server has no room for the translated file; ")
+    assert not any(record.exc_info for record in caplog.records)
 
 
 # Suggestions, proxies and models
