@@ -150,8 +150,8 @@ def _lost_numbers(output: str, source: str, language: str, target: str) -> list[
     from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
 
     lost = numbers.missing(output, source, target, language)
-    if any(number.is_clock for number in lost):
-        lost += [number for number in numbers.find(source, language) if number.is_clock and number.hours]
+    if any(number.what.is_clock for number in lost):
+        lost += [number for number in numbers.find(source, language) if number.what.is_clock and number.what.hours]
     return [numbers.held(number, source, language, target) for number in lost]
 
 

@@ -12,8 +12,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from translate.text import languages
@@ -31,7 +31,8 @@ _LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur a
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
-_RUN = re.compile(rf"(?:{_NUMBER})(?:[:/-]\d+(?:[.,]\d+)*)*")  # joined numbers, such as 1990-2021 and 14:35-15:10
+# Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
+_RUN = re.compile(rf"(?:{_NUMBER})(?:[:/-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _GROUP = re.compile(_GROUPS)
 _READINGS = {  # by the sign before decimals
     decimal: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
@@ -40,6 +41,7 @@ _READINGS = {  # by the sign before decimals
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}-[01]\d-[0-3]\d")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
+_APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
 _RANGE = re.compile(r"\s?[-\u2013\u2014]\s?|\s(?:bis|auf|to|till|until|und|and|oder|or)\s")
 _LONGEST_RANGE = 7  # characters between its numbers
@@ -58,35 +60,31 @@ _PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than alm
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
-class Number(NamedTuple):
-    """A number of a text.
+@dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """What a number may stand for. Short numbers that mean the same share one object, so they are counted fast.
 
     Attributes:
-        start, stop: where its digits and separators are.
-        run: where it and those that it is joined with are, as in a range.
         text: its digits and separators.
         values: those that it may have, in digits with a decimal point.
         parts: numbers that may stand for it together, each in the values it may have, as 19 and 99 do for 19,99.
         spare: how many of the parts may be missing: a month may be a name, in a language whose names are unknown.
         hours: the times of day that it may be.
         is_clock: whether the words beside it say that it is a time of day; a:b alone may be a ratio.
-        end: where these words end.
         power: of ten, in a word after it.
         is_name: whether it is copied, as in ISO 13.485.
+        is_round: whether it may be a decade.
     """
 
-    start: int
-    stop: int
-    run: tuple[int, int]
     text: str
-    values: tuple[str, ...] = ()
-    parts: tuple[tuple[str, ...], ...] = ()
+    values: Values = ()
+    parts: tuple[Values, ...] = ()
     spare: int = 0
     hours: tuple[Hour, ...] = ()
     is_clock: bool = False
-    end: int = 0
     power: int = 0
     is_name: bool = False
+    is_round: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -96,8 +94,32 @@ class Number(NamedTuple):
     @property
     def is_small(self) -> bool:
         """Whether it may be an article, which is not checked."""
-        is_one = self.is_whole and len(self.text) <= 2 and int(self.text) <= _LARGEST_UNCHECKED
+        text = self.text
+        is_one = len(text) <= 2 and text.isdigit() and int(text) <= _LARGEST_UNCHECKED
         return is_one and not (self.is_clock and self.hours)
+
+
+class Number(NamedTuple):
+    """A number of a text.
+
+    Attributes:
+        start, stop: where its digits and separators are.
+        end: where the words end by which it is a time of day.
+        run_start, run_stop: where it and those that it is joined with are, as in a range.
+        what: what it may stand for.
+    """
+
+    start: int
+    stop: int
+    end: int
+    run_start: int
+    run_stop: int
+    what: Meaning
+
+    @property
+    def text(self) -> str:
+        """Its digits and separators."""
+        return self.what.text
 
 
 def missing(output: str, source: str, target_language: str, source_language: str | None = None) -> list[Number]:
@@ -111,14 +133,13 @@ def missing(output: str, source: str, target_language: str, source_language: str
     """
     target = languages.find(target_language)
     is_loose = target is None  # without words for a million
-    wanted = [one for one in find(source, source_language, is_loose=is_loose) if not one.is_small]
-    if not wanted:
-        return []
-    wanted = [one._replace(is_name=True) if _is_name(one, source) else one for one in wanted]
+    wanted = [
+        _as_name(one) if _is_name(one, source) else one for one in find(source, source_language, is_loose=is_loose)
+    ]
     lost = _unmatched(wanted, find(output, target_language), knows_months=target is not None)
     if lost:
         words = _in_digits(output, target_language)
-        found = [*find(words, target_language), *(_named(words, target) if target else [])]
+        found = [*find(words, target_language), *_named(words, target_language)]
         in_words = {one.start for one in _unmatched(wanted, found, knows_months=target is not None)}
         lost = [one for one in lost if one.start in in_words]
     return lost
@@ -130,25 +151,27 @@ def held(number: Number, source: str, source_language: str, target_language: str
     It is copied, except for what the target language would read as something else: a time of day such as 8 Uhr, and a
     number with one separator, of groups in one language and of decimals in the other.
     """
-    target = languages.find(target_language)
-    if target and number.is_clock and len(number.hours) == 1:
-        return number.start, number.end, _clock(number.hours[0], target)
-    if number.is_clock:
+    target, what = languages.find(target_language), number.what
+    if target and what.is_clock and len(what.hours) == 1:
+        return number.start, number.end, _clock(what.hours[0], target)
+    if what.is_clock:
         return number.start, number.stop, number.text
     start, stop = with_signs(number, source)
     text = source[start:stop]
-    is_quantity = number.run == (number.start, number.stop) and bool(number.values) and not number.is_name
+    is_quantity = (
+        (number.run_start, number.run_stop) == (number.start, number.stop) and bool(what.values) and not what.is_name
+    )
     if is_quantity and languages.find(source_language) and target:
         other = number.text.translate(str.maketrans(".,", ",."))
         read, read_other = (_values(form, target.decimal) for form in (number.text, other))
-        if read and read[0] not in number.values and read_other == number.values:
+        if read and read[0] not in what.values and read_other == what.values:
             text = text.replace(source[number.start : number.stop], other)
     return start, stop, text
 
 
 def with_signs(number: Number, text: str) -> tuple[int, int]:
     """Return where a number is with those that it is joined with, and a sign such as % on either side."""
-    start, stop = number.run
+    start, stop = number.run_start, number.run_stop
     before, after = _SIGN_BEFORE.search(text, max(0, start - 2), start), _SIGN_AFTER.match(text, stop)
     return before.start() if before else start, after.end() if after else stop
 
@@ -165,10 +188,10 @@ def _is_name(number: Number, text: str) -> bool:
     The word before it then is a label such as version, has a digit or a capital letter after its first and is no
     currency, or is capitalised without beginning the text, and nothing is counted.
     """
-    if number.text.count(".") != 1 or "," in number.text:
+    if "." not in number.what.text or number.text.count(".") != 1 or "," in number.text:
         return False
     words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
-    if not words or number.power or _CURRENCY.fullmatch(words[-1]):
+    if not words or number.what.power or _CURRENCY.fullmatch(words[-1]):
         return False
     label = words[-1]
     is_capitalised = len(words) > 1 and label[:1].isupper() and label[-1:].isalpha()
@@ -188,58 +211,94 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
         language: its code; None, or one without rules, takes the words of all languages that have some.
         is_loose: whether a number before "million" may be meant without it too.
     """
-    found = []
     rules = languages.find(language) if language else None
+    found, followed = list[Number](), list[int]()  # indices of those before a word
+    readings = dict[str, list[tuple[int, int, Meaning]]]()
     for run in _RUN.finditer(text):
-        atoms = [run] if run[0].isdigit() or _is_date(run) else _ATOM.finditer(text, *run.span())
-        found += _joined([_number(atom, run.span(), rules.decimal if rules else None) for atom in atoms])
+        start, stop = run.span()
+        context = text[start - 1 if start else 0 : stop + 1]
+        if (read := readings.get(context)) is None:
+            read = readings[context] = _read_run(context, rules.decimal if rules else None)
+        for i, j, what in read:
+            if what.is_round and (
+                _DECADE_END.match(text, start + j) or text[start + i - 1 : start + i] in _APOSTROPHES
+            ):
+                what = _decade(what)  # 90er, 1990s
+            found.append(Number(start + i, start + j, start + j, start, stop, what))
+        if run.lastindex:
+            followed.append(len(found) - 1)
     known = [rules] if rules else languages.every()
     if words := [number for language in known for number in _spoken_hours(text, language)]:
         found = sorted([*found, *words])
-    if not found:
-        return found
-    return _timed(_scaled(found, text, known, is_loose=is_loose), text, known)
+        followed = [*range(len(found))]
+    if followed:
+        _scale(found, followed, text, known, is_loose=is_loose)
+    return _timed(found, followed, text, known) if followed or ":" in text else found
 
 
 def _spoken_hours(text: str, language: Language) -> list[Number]:
     """Return the hours in words before o'clock, as numbers."""
     hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
-    found = []
-    for match in language.hour.finditer(text):
-        text_of, span = hours[match[1].lower()], match.span(1)
-        found.append(Number(*span, span, text_of, (text_of,), end=span[1]))
-    return found
+    matches = language.hour.finditer(text) if language.clock.search(text) else ()
+    return [_word(*match.span(1), _read(hours[match[1].lower()], None, False)) for match in matches]
 
 
-def _is_date(match: re.Match[str]) -> bool:
-    if match[0].isdigit():
-        return False
-    date = _DATE.match(match.string, match.start())
-    return date is not None and date.end() == match.end()
+def _word(start: int, stop: int, what: Meaning) -> Number:
+    return Number(start, stop, stop, start, stop, what)
 
 
-def _number(atom: re.Match[str], run: tuple[int, int], decimal: str | None) -> Number:
-    text, (start, stop) = atom[0], atom.span()
-    read = _read if len(text) <= _LONGEST_CACHED else _read.__wrapped__
-    text, values, parts, spare, is_round = read(text, decimal, _is_date(atom))
-    if is_round and (_DECADE_END.match(atom.string, stop) or atom.string[start - 1 : start] in ("'", "\u2019")):
-        values = tuple(dict.fromkeys([*values, *_year(text[-2:])]))  # 90er, 1990s
-    return Number(start, stop, run, text, values, parts, spare, end=stop)
+def _read_run(context: str, decimal: str | None) -> list[tuple[int, int, Meaning]]:
+    """Return the numbers of a run, each with start and stop in it.
+
+    Args:
+        context: the run with the character before and the one after it, which are no digits.
+    """
+    start, stop = int(not context[0].isdecimal()), len(context) - (not context[-1].isdecimal())
+    if context[start:stop].isdigit() or _is_date(context, start, stop):
+        spans = [(start, stop)]
+    else:
+        spans = [atom.span() for atom in _ATOM.finditer(context, start, stop)]
+    read = list[tuple[int, int, Meaning]]()
+    for i, j in spans:
+        meaning = _read if j - i <= _LONGEST_CACHED else _read.__wrapped__
+        what = meaning(context[i:j], decimal, _is_date(context, i, j))
+        if read and what.is_whole and len(what.text) == 2 and read[-1][2].is_whole and len(read[-1][2].text) == 4:
+            what = replace(what, values=(*what.values, read[-1][2].text[:2] + what.text))  # 91 after 1990 is 1991 too
+        read.append((i - start, j - start, what))
+    return read
+
+
+def _is_date(text: str, start: int, stop: int) -> bool:
+    date = None if text[start:stop].isdigit() else _DATE.match(text, start)
+    return date is not None and date.end() == stop
 
 
 @lru_cache(2**12)
-def _read(text: str, decimal: str | None, is_date: bool) -> tuple[str, Values, tuple[Values, ...], int, bool]:
-    """Return text, values, parts and spare parts of a number, and whether it may be a decade."""
+def _read(text: str, decimal: str | None, is_date: bool) -> Meaning:
     text = _ascii(text)
     values, parts = _values(text, decimal), tuple[Values, ...]()
     if text.isdigit():
-        return text, values, parts, 0, len(text) in (2, 4) and text[-1] == "0"
+        return Meaning(text, values, is_round=len(text) in (2, 4) and text[-1] == "0")
     groups = re.findall(r"\d+", text)
     if is_date or not values or _CENTS.search(text) or _GROUP.search(text):
         if values and not is_date:  # 1.234,56 may be 1,234 euros 56
             groups = ["".join(groups[:-1]), groups[-1]]
         parts = _date_parts(groups, text) if is_date else tuple((_value(group),) for group in groups)
-    return text, values, parts, int(is_date), False
+    return Meaning(text, values, parts, int(is_date))
+
+
+@lru_cache(2**12)
+def _decade(what: Meaning) -> Meaning:
+    return replace(what, values=tuple(dict.fromkeys([*what.values, *_year(what.text[-2:])])))
+
+
+@lru_cache(2**12)
+def _as_meant(what: Meaning) -> Meaning:
+    return replace(what, is_name=True)
+
+
+def _as_name(number: Number) -> Number:
+    return number._replace(what=_as_meant(number.what))
 
 
 def _date_parts(groups: Sequence[str], text: str) -> tuple[Values, ...]:
@@ -280,30 +339,30 @@ def _year(group: str) -> tuple[str, ...]:
     return (_value(group), *(f"{century}{group}" for century in (19, 20, 18) if len(group) == 2))
 
 
-def _joined(run: list[Number]) -> list[Number]:
-    """Return the numbers of a run; 91 after 1990 is 1991 too."""
-    for i, (first, second) in enumerate(pairwise(run), start=1):
-        if first.is_whole and second.is_whole and (len(first.text), len(second.text)) == (4, 2):
-            run[i] = second._replace(values=(*second.values, first.text[:2] + second.text))
-    return run
+def _scale(
+    numbers: list[Number], followed: Sequence[int], text: str, known: Sequence[Language], *, is_loose: bool
+) -> None:
+    """Multiply numbers by the million, and so on, after them; also the other numbers of a range.
+
+    Args:
+        followed: indices of the numbers before a word.
+    """
+    powers = {i: found for i in followed if (found := _power(numbers[i], text, known))[0]}
+    for last, (power, is_certain) in powers.items():
+        i = last
+        numbers[i] = numbers[i]._replace(what=_times(numbers[i].what, power, is_certain and not is_loose))
+        while i and i - 1 not in powers and _is_range(numbers[i - 1], numbers[i], text):
+            i -= 1
+            numbers[i] = numbers[i]._replace(what=_times(numbers[i].what, power, False))
 
 
-def _scaled(numbers: Sequence[Number], text: str, known: Sequence[Language], *, is_loose: bool) -> list[Number]:
-    """Return the numbers times the million, and so on, after them; also of the last number of a range."""
-    found, after = list[Number](), None
-    for number in reversed(numbers):
-        power, is_certain = _power(number, text, known)
-        if not power and after and _is_range(number, after[0], text):
-            power = after[1]
-        after = (number, power) if power else None
-        if power and number.values:
-            scaled = tuple(_value(*value.partition(".")[::2], power) for value in number.values)
-            if is_certain and not is_loose:
-                number = number._replace(values=scaled, power=power)
-            else:
-                number = number._replace(values=(*scaled, *number.values))
-        found.append(number)
-    return found[::-1]
+@lru_cache(2**12)
+def _times(what: Meaning, power: int, is_certain: bool) -> Meaning:
+    """Return what a number times ten to the power may stand for; also the number itself if that is not certain."""
+    scaled = tuple(_value(*value.partition(".")[::2], power) for value in what.values)
+    if is_certain and scaled:
+        return replace(what, values=scaled, power=power)
+    return replace(what, values=(*scaled, *what.values))
 
 
 def _power(number: Number, text: str, known: Sequence[Language]) -> tuple[int, bool]:
@@ -324,29 +383,50 @@ def _is_range(first: Number, second: Number, text: str) -> bool:
     return 0 < gap <= _LONGEST_RANGE and _RANGE.fullmatch(text, first.stop, second.start) is not None
 
 
-def _timed(numbers: Sequence[Number], text: str, known: Sequence[Language]) -> list[Number]:
-    """Return the numbers with the times of day that they may be; a word after a range counts for both ends."""
+def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Sequence[Language]) -> list[Number]:
+    """Return the numbers with the times of day that they may be; a word after a range counts for both ends.
+
+    Args:
+        followed: indices of the numbers before a word.
+    """
+    clocks = {i: words for i in followed if (words := _clock_words(numbers[i], text, known))}
+    colons = [i for i, number in enumerate(numbers) if ":" in number.what.text] if ":" in text else []
+    if not clocks and not colons:
+        return numbers
     is_late = any(language.later.search(text) for language in known)
     n_hours = min(language.clock_hours for language in known)
-    found, after = list[Number](), None
-    for number in reversed(numbers):
-        words = next((m for language in known if (m := language.clock.match(text, number.stop))), None)
-        if words:
-            half, minutes = (words.groupdict().get(name) or "" for name in ("half", "minutes"))
-            hours = _hours(number.text, n_hours, half.lower(), is_late=is_late)
-            if minutes and found and found[-1].start < words.end():  # 8 Uhr 30
-                found.pop()
-                hours += tuple((h, int(minutes)) for h, _ in hours)
-            number = number._replace(hours=hours, is_clock=True, end=words.end())
-        elif after and _is_range(number, after, text) and (hours := _hours(number.text, n_hours, "", is_late=is_late)):
-            number = number._replace(hours=hours, is_clock=True)
-        elif ":" in number.text:
-            number = number._replace(hours=_hours(number.text, n_hours, "", is_late=is_late))
-        after = number if number.is_clock else None
-        found.append(number)
-    return found[::-1]
+    minutes_of = set[int]()
+    for last, words in clocks.items():
+        i = last
+        half, minutes = (words.groupdict().get(name) or "" for name in ("half", "minutes"))
+        hours = _hours(numbers[i].text, n_hours, half.lower(), is_late=is_late)
+        if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
+            minutes_of.add(i + 1)
+            hours += tuple((h, int(minutes)) for h, _ in hours)
+        numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, True), end=words.end())
+        while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text):
+            i -= 1
+            if not (hours := _hours(numbers[i].text, n_hours, "", is_late=is_late)):
+                break
+            numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, True))
+    for i in colons:
+        what = numbers[i].what
+        if not what.is_clock:
+            hours = _hours(what.text, n_hours, "", is_late=is_late)
+            numbers[i] = numbers[i]._replace(what=_at(what, hours, False))
+    return [number for i, number in enumerate(numbers) if i not in minutes_of] if minutes_of else numbers
 
 
+def _clock_words(number: Number, text: str, known: Sequence[Language]) -> re.Match[str] | None:
+    return next((words for language in known if (words := language.clock.match(text, number.stop))), None)
+
+
+@lru_cache(2**12)
+def _at(what: Meaning, hours: tuple[Hour, ...], is_clock: bool) -> Meaning:
+    return replace(what, hours=hours, is_clock=is_clock)
+
+
+@lru_cache(2**12)
 def _hours(text: str, n_hours: int, half: str, *, is_late: bool) -> tuple[Hour, ...]:
     """Return the times of day that "8" or "8:15" may be; none if it is impossible, as 18 p.m. is.
 
@@ -367,21 +447,22 @@ def _hours(text: str, n_hours: int, half: str, *, is_late: bool) -> tuple[Hour, 
     return ((h % (2 * _HALF_DAY), minutes),)
 
 
-def _named(text: str, language: Language) -> list[Number]:
+def _named(text: str, code: str) -> list[Number]:
     """Return the times of day, months and other numbers that have names, such as noon, May and a dozen."""
-    found = []
-    for hour, words in language.named_hours.items():
-        found += [Number(*span, span, "", hours=((int(hour), 0),), is_clock=True) for span in _spans(words, text)]
-    for value, words in language.named_numbers.items():
-        found += [Number(*span, span, value, (value,)) for span in _spans(words, text)]
-    for i, month in enumerate(language.months, start=1):
-        found += [Number(*span, span, "", (f"{_MONTH}{i}",)) for span in _spans([month], text, 0)]
-    return found
+    pattern, meanings = _names(code)
+    return [_word(*match.span(), meanings[(match.lastindex or 1) - 1]) for match in pattern.finditer(text)]
 
 
-def _spans(words: Iterable[str], text: str, flags: int = re.IGNORECASE) -> list[tuple[int, int]]:
-    """Return where words are that begin as one of the regular expressions does."""
-    return [match.span() for match in re.finditer(rf"\b(?:{'|'.join(words)})", text, flags)]
+@cache
+def _names(code: str) -> tuple[re.Pattern[str], list[Meaning]]:
+    """Return a pattern of the names in a language, with a group for each meaning; it matches nothing without rules."""
+    if (language := languages.find(code)) is None:
+        return re.compile(r"(?!)"), []
+    hours = {Meaning("", hours=((int(hour), 0),), is_clock=True): w for hour, w in language.named_hours.items()}
+    values = {_read(value, None, False): words for value, words in language.named_numbers.items()}
+    named = {what: f"(?i:{'|'.join(words)})" for what, words in (hours | values).items()}
+    named |= {Meaning("", (f"{_MONTH}{i}",)): words for i, words in enumerate(language.months, start=1)}
+    return re.compile(rf"\b(?:{'|'.join(f'({words})' for words in named.values())})"), list(named)
 
 
 def _in_digits(text: str, language: str) -> str:
@@ -405,57 +486,70 @@ _Key = tuple[object, ...]
 
 
 class _Pool:
-    """The numbers of a translation, each of which is the counterpart of at most one number of the source."""
+    """The numbers of a translation, each of which is the counterpart of at most one number of the source.
+
+    Numbers of one meaning are counted together.
+    """
 
     def __init__(self, numbers: Sequence[Number], *, knows_months: bool) -> None:
-        self._numbers, self._knows_months = numbers, knows_months
-        self._is_used = [False] * len(numbers)
-        self._places: defaultdict[_Key, list[int]] = defaultdict(list)
-        for i in reversed(range(len(numbers))):
-            for key in _keys(numbers[i]):
-                self._places[key].append(i)
+        self._left = Counter(number.what for number in numbers)
+        self._knows_months = knows_months
+        self._places: defaultdict[_Key, list[Meaning]] = defaultdict(list)
+        for what in reversed(self._left):
+            for key in _keys(what):
+                self._places[key].append(what)
         self._groups: Counter[str] | None = None
 
-    def _take(self, keys: Iterable[_Key]) -> bool:
+    def _take(self, keys: Iterable[_Key], n: int) -> int:
+        """Take up to n numbers that are found by the keys; return how many."""
+        n_wanted = n
         for key in keys:
             places = self._places.get(key, [])
-            while places:
-                i = places.pop()
-                if not self._is_used[i]:
-                    self._is_used[i] = True
-                    return True
-        return False
+            while places and n:
+                n_taken = min(n, self._left[places[-1]])
+                self._left[places[-1]] -= n_taken
+                n -= n_taken
+                if not self._left[places[-1]]:
+                    places.pop()
+        return n_wanted - n
 
-    def take_time(self, number: Number) -> bool:
+    def take_time(self, what: Meaning, n: int) -> int:
         """Take the same time of day, or a number without words beside it that may be the hour."""
-        keys = [("time", hour) for hour in number.hours]
-        return self._take([*keys, *(("hour", hour) for hour in number.hours)])
+        keys = [("time", hour) for hour in what.hours]
+        return self._take([*keys, *(("hour", hour) for hour in what.hours)], n)
 
-    def take_value(self, number: Number) -> bool:
+    def take_value(self, what: Meaning, n: int) -> int:
         """Take a copy or a number of the same value; a number without o'clock may be a time of day."""
-        if number.hours:
-            return not number.is_clock and self._take([("copy", number.text)])
-        keys: list[_Key] = [("value", value) for value in number.values]
-        if number.is_name or not keys:  # another copy may have another value: 8.848 in German is 8,848 in English
-            keys.insert(0, ("text", number.text, number.power))
-        return self._take([*keys, *(("clock", hour) for hour in _any_hours(number.text))])
+        if what.hours:
+            return 0 if what.is_clock else self._take([("copy", what.text)], n)
+        keys: list[_Key] = [("value", value) for value in what.values]
+        if what.is_name or not keys:  # another copy may have another value: 8.848 in German is 8,848 in English
+            keys.insert(0, ("text", what.text, what.power))
+        return self._take([*keys, *(("clock", hour) for hour in _any_hours(what.text))], n)
 
-    def take_parts(self, number: Number) -> bool:
+    def take_parts(self, what: Meaning, n: int) -> int:
         """Take numbers that stand for the parts of a number, or a part of another one, such as the year of a date."""
-        if number.is_clock and number.hours:
-            return False
+        if what.is_clock and what.hours:
+            return 0
+        parts = what.parts
+        if what.is_whole:
+            parts = (what.values,)
+        elif what.hours:  # 3:15 may be 3 minutes 15
+            parts = tuple((_value(part),) for part in what.text.split(":"))
+        n_taken = 0
+        while parts and n_taken < n and self._take_each(parts, what.spare):
+            n_taken += 1
+        return n_taken
+
+    def _take_each(self, parts: Sequence[Values], spare: int) -> bool:
         if self._groups is None:
-            self._groups = Counter(value for i, n in enumerate(self._numbers) for value in self._parts(i, n))
-        parts = number.parts
-        if number.is_whole:
-            parts = (number.values,)
-        elif number.hours:  # 3:15 may be 3 minutes 15
-            parts = tuple((_value(part),) for part in number.text.split(":"))
-        if not parts:
-            return False
+            self._groups = Counter()
+            for what, n in self._left.items():
+                for value in _parts(what) if n else ():
+                    self._groups[value] += n
         used = [next((value for value in values if self._groups[value] > 0), None) for values in parts]
         lost = [values[0] for value, values in zip(used, parts, strict=True) if value is None]
-        if len(lost) > (0 if self._knows_months else number.spare) or not all(map(_is_month, lost)):
+        if len(lost) > (0 if self._knows_months else spare) or not all(map(_is_month, lost)):
             return False
         wanted = Counter(value for value in used if value is not None)
         if any(self._groups[value] < n for value, n in wanted.items()):
@@ -463,27 +557,29 @@ class _Pool:
         self._groups.subtract(wanted)
         return True
 
-    def _parts(self, i: int, number: Number) -> Iterable[str]:
-        if self._is_used[i] or number.is_clock:
-            return ()
-        if number.is_whole or number.values and _is_month(number.values[0]):
-            return number.values
-        if number.spare:
-            return (value for values in number.parts for value in values)
-        return () if number.values else map(_value, re.findall(r"\d+", number.text))
+
+def _parts(what: Meaning) -> Iterable[str]:
+    """Return the values of a translation's number of which any may stand for a part of one of the source."""
+    if what.is_clock:
+        return ()
+    if what.is_whole or what.values and _is_month(what.values[0]):
+        return what.values
+    if what.spare:
+        return (value for values in what.parts for value in values)
+    return () if what.values else map(_value, re.findall(r"\d+", what.text))
 
 
 def _is_month(value: str) -> bool:
     return value.startswith(_MONTH)
 
 
-def _keys(number: Number) -> list[_Key]:
+def _keys(what: Meaning) -> list[_Key]:
     """Return what a number of a translation is found by."""
-    keys: list[_Key] = [("text", number.text, number.power), *(("value", value) for value in number.values)]
-    keys += [("time", hour) for hour in number.hours]
-    if number.is_clock:
-        return [*keys, *(("clock", hour) for hour in number.hours)]
-    return [*keys, ("copy", number.text), *(("hour", hour) for hour in _any_hours(number.text))]
+    keys: list[_Key] = [("text", what.text, what.power), *(("value", value) for value in what.values)]
+    keys += [("time", hour) for hour in what.hours]
+    if what.is_clock:
+        return [*keys, *(("clock", hour) for hour in what.hours)]
+    return [*keys, ("copy", what.text), *(("hour", hour) for hour in _any_hours(what.text))]
 
 
 def _any_hours(text: str) -> tuple[Hour, ...]:
@@ -498,13 +594,17 @@ def _either_half(text: str) -> tuple[Hour, ...]:
 
 
 def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_months: bool) -> list[Number]:
-    """Return the numbers without a counterpart; certain counterparts are taken first.
+    """Return the numbers without a counterpart, in order; certain counterparts are taken first.
 
     Args:
         knows_months: whether the names of the language's months are known.
     """
     pool = _Pool(found, knows_months=knows_months)
-    lost = list(wanted)
+    lost = defaultdict[Meaning, list[Number]](list)
+    for number in wanted:
+        lost[number.what].append(number)
     for take in (pool.take_time, pool.take_value, pool.take_parts):
-        lost = [number for number in lost if not take(number)]
-    return lost
+        for what, several in lost.items():
+            if several and not what.is_small:
+                del several[: take(what, len(several))]
+    return sorted(number for what, several in lost.items() if not what.is_small for number in several)

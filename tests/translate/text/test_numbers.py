@@ -149,6 +149,8 @@ def test_another_form_of_a_number_is_the_same_number(german: str, english: str) 
         ("Um 0:30 Uhr", "At 12:30 pm"),
         ("Um 7 Uhr und um 19 Uhr", "At 7 pm and at 7 p.m."),
         ("08:15", "8:15 pm"),
+        ("um 8 uhr", "at 8 pm"),
+        ("UM ACHT UHR", "AT 8 P.M."),
     ],
 )
 def test_the_other_half_of_the_day_is_another_time(source: str, output: str) -> None:
