@@ -21,7 +21,6 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _SMALL = re.compile("[a-z]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
-_DIGIT = re.compile(r"\d")
 _WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
 _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
@@ -145,7 +144,7 @@ def missing(
 
 def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     rules = languages.find(language)
-    if not _DIGIT.search(source) and rules is not None and not rules.hour.search(source):
+    if not any(map(str.isnumeric, source)) and rules is not None and not rules.hour.search(source):
         return []
     from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
 

@@ -11,9 +11,10 @@ the time is linear in the length of the texts.
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from translate.text import languages
@@ -26,10 +27,22 @@ _LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
 _LONGEST_HOUR = 5  # characters of 14:30
 _MONTHS = 12
+_HALF = "0.5"
 _MONTH = "month "  # before the number of a month that has its name
 _LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur again
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
+# Numerals that are no digits: superscripts and subscripts, fractions after a whole number or alone, and others.
+_RAISED, _FRACTIONS, _ROMAN = (
+    "\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089",
+    "\u00bc-\u00be\u2150-\u215e",
+    "\u2160-\u217f",
+)
+_OTHER_NUMERALS = "\u2460-\u249b\u24ea-\u24ff\u2776-\u2793"  # in circles, brackets, and with a full stop
+_NUMERAL = re.compile(
+    rf"[^\W\d_]{{0,8}}([{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?)?[{_FRACTIONS}])|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
+)
+_ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
 _RUN = re.compile(rf"(?:{_NUMBER})(?:[:/-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
@@ -38,8 +51,9 @@ _READINGS = {  # by the sign before decimals
     decimal: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
     for decimal, group in ((",", r"\."), (r"\.", ","))
 }
-_DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}-[01]\d-[0-3]\d")
+_DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
 _CENTS = re.compile(r"\D\d\d\Z")
+_HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
 _APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
@@ -50,13 +64,14 @@ _MINUS = r"(?<![\w)\].,:;/-])(?<!\d\s)(?<!\d\.\s)[-\u2212\u2013]"
 MINUS = re.compile(rf"{_MINUS}(?=[\u20ac$\u00a3\u00a5]?\d)")
 _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
 _SIGN_BEFORE = re.compile(rf"(?:{_SIGNS}[ \u00a0]?|{_MINUS})\Z")
-_SIGN_AFTER = re.compile(rf"(?:[kKmMbB]n?(?![^\W_]))?(?:[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?))?")
+_SIGN_AFTER = re.compile(rf"(?:[kKmMbB]n?(?![^\W_]))?(?:[ \u00a0]?(?:{_SIGNS}|[\u2032\u2033]|\u00b0(?:[CF]\b)?))?")
 _CURRENCY_BEFORE = re.compile("[\u20ac$\u00a3\u00a5][ \u00a0]?\\Z")
-_COUNTED = re.compile(rf"\s?(?:[^\W\d_]|{_SIGNS})")  # after a number: 1.250 Euro
+_COUNTED = re.compile(rf"\s?([^\W\d_]+|{_SIGNS})")  # after a number: 1.250 Euro
 _CURRENCY = re.compile("AUD|CAD|CHF|CNY|CZK|DKK|DM|EUR|Euro|GBP|HUF|INR|JPY|NOK|PLN|RUB|SEK|TRY|USD")
 _LONGEST_LABEL = 24  # characters of the words before a number
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
 _PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than almost every sentence
+_WORD = re.compile(r"\w+")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
@@ -89,13 +104,13 @@ class Meaning:
     @property
     def is_whole(self) -> bool:
         """Whether it has digits only."""
-        return self.text.isdigit()
+        return self.text.isdecimal()
 
     @property
     def is_small(self) -> bool:
         """Whether it may be an article, which is not checked."""
         text = self.text
-        is_one = len(text) <= 2 and text.isdigit() and int(text) <= _LARGEST_UNCHECKED
+        is_one = len(text) <= 2 and text.isdecimal() and int(text) <= _LARGEST_UNCHECKED
         return is_one and not (self.is_clock and self.hours)
 
 
@@ -133,16 +148,27 @@ def missing(output: str, source: str, target_language: str, source_language: str
     """
     target = languages.find(target_language)
     is_loose = target is None  # without words for a million
-    wanted = [
-        _as_name(one) if _is_name(one, source) else one for one in find(source, source_language, is_loose=is_loose)
-    ]
-    lost = _unmatched(wanted, find(output, target_language), knows_months=target is not None)
+    found, copied = find(output, target_language), set[str]()
+    wanted = find(source, source_language, is_loose=is_loose)
+    if any("." in one.text for one in wanted):
+        copied = {f"{_label(one, output)} {one.text}" for one in found if "." in one.text}
+    wanted = [_as_name(one) if _is_name(one, source, copied) else one for one in wanted]
+    lost = _unmatched(wanted, found, knows_months=target is not None)
     if lost:
         words = _in_digits(output, target_language)
-        found = [*find(words, target_language), *_named(words, target_language)]
+        found = sorted([*find(words, target_language), *_named(words, target_language)])
         in_words = {one.start for one in _unmatched(wanted, found, knows_months=target is not None)}
         lost = [one for one in lost if one.start in in_words]
-    return lost
+    if any(map(_letters, lost)):
+        written = {*_WORD.findall(output)}
+        lost = [one for one in lost if _letters(one) not in written]
+    return [_as_name(one) if _may_be_name(one, source) else one for one in lost]
+
+
+def _letters(number: Number) -> str:
+    """Return a Roman numeral in Latin letters; "" for other numbers."""
+    letters = "" if number.text.isascii() else unicodedata.normalize("NFKC", number.text)
+    return letters if letters.isalpha() else ""
 
 
 def held(number: Number, source: str, source_language: str, target_language: str) -> tuple[int, int, str]:
@@ -182,23 +208,56 @@ def _clock(hour: Hour, language: Language) -> str:
     return form.format(h=h, h12=h % _HALF_DAY or _HALF_DAY, minutes=f"{minutes:02}", half="ap"[h >= _HALF_DAY])
 
 
-def _is_name(number: Number, text: str) -> bool:
+def _is_name(number: Number, text: str, copied: Collection[str]) -> bool:
     """Return whether a number with one full stop is a name, such as of a standard or a version, and no quantity.
 
     The word before it then is a label such as version, has a digit or a capital letter after its first and is no
-    currency, or is capitalised without beginning the text, and nothing is counted.
+    currency, or is capitalised, and nothing is counted. One that begins the text must be before a copy too, or before a
+    number that has no group of three digits.
+
+    Args:
+        copied: the numbers of the translation after the words before them.
     """
-    if "." not in number.what.text or number.text.count(".") != 1 or "," in number.text:
+    if "." not in number.text or not (label := _label(number, text)):
         return False
-    words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
-    if not words or number.what.power or _CURRENCY.fullmatch(words[-1]):
-        return False
-    label = words[-1]
-    is_capitalised = len(words) > 1 and label[:1].isupper() and label[-1:].isalpha()
-    is_capitalised = is_capitalised and not _COUNTED.match(text, number.stop)
+    if label[:1].isupper() and label[-1:].isalpha():
+        is_clear = _HAS_DECIMALS.search(number.text) is not None or not _begins(number, text)
+        if f"{label} {number.text}" in copied or (is_clear and not _is_counted(number, text)):
+            return True
     is_code = any(letter.isupper() or letter.isdigit() for letter in label[1:]) and label[-1:].isalnum()
-    known = any(label.lower().rstrip(".") in language.labels for language in languages.every())
-    return known or is_capitalised or is_code
+    return is_code or any(label.lower().rstrip(".") in language.labels for language in languages.every())
+
+
+def _may_be_name(number: Number, text: str) -> bool:
+    """Return whether a number that is missing may be a name, as in Python 3.125 is new; it then stays as written."""
+    if "." not in number.text or not (label := _label(number, text)):
+        return False
+    word = _COUNTED.match(text, number.stop)
+    is_counted = word is not None and not _is_function_word(word[1])
+    return label[:1].isupper() and label[-1:].isalpha() and not is_counted
+
+
+def _is_counted(number: Number, text: str) -> bool:
+    """Return whether a word after a number may be what it counts; that of a group of three digits counts most often."""
+    word = _COUNTED.match(text, number.stop)
+    return word is not None and not (_HAS_DECIMALS.search(number.text) and _is_function_word(word[1]))
+
+
+def _is_function_word(word: str) -> bool:
+    return any(word in language.starters for language in languages.every())
+
+
+def _label(number: Number, text: str) -> str:
+    """Return the word before a number that has one full stop and is no amount of money; "" if there is none."""
+    if number.text.count(".") != 1 or "," in number.text or number.what.power:
+        return ""
+    words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
+    return "" if not words or _CURRENCY.fullmatch(words[-1]) else words[-1]
+
+
+def _begins(number: Number, text: str) -> bool:
+    """Return whether the word before a number begins the text."""
+    return len(text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()) < 2
 
 
 # Reading
@@ -228,8 +287,12 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
         if run.lastindex:
             followed.append(len(found) - 1)
     known = [rules] if rules else languages.every()
-    if words := [number for language in known for number in _spoken_hours(text, language)]:
-        found = sorted([*found, *words])
+    words = [number for language in known for number in _spoken_hours(text, language)]
+    if numerals := _numerals(text) if not text.isascii() and _ANY_NUMERAL.search(text) else []:
+        starts = {number.start for number in numerals}  # the 2 of 2\u00bd is no number
+        found = [number for number in found if number.start not in starts]
+    if words or numerals:
+        found = sorted([*found, *words, *numerals])
         followed = [*range(len(found))]
     if followed:
         _scale(found, followed, text, known, is_loose=is_loose)
@@ -241,6 +304,34 @@ def _spoken_hours(text: str, language: Language) -> list[Number]:
     hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
     matches = language.hour.finditer(text) if language.clock.search(text) else ()
     return [_word(*match.span(1), _read(hours[match[1].lower()], None, False)) for match in matches]
+
+
+def _numerals(text: str) -> list[Number]:
+    """Return the numbers in other numerals than digits; a unit before an exponent is joined with it."""
+    found = []
+    for match in _NUMERAL.finditer(text):
+        start, stop = match.span(match.lastindex or 0)
+        read = _numeral if stop - start <= _LONGEST_CACHED else _numeral.__wrapped__
+        found.append(Number(start, stop, stop, *match.span(), read(text[start:stop])))
+    return found
+
+
+@lru_cache(2**12)
+def _numeral(text: str) -> Meaning:
+    whole, last = _ascii(text[:-1].rstrip()), text[-1]
+    plain = unicodedata.normalize("NFKC", last)
+    if "\u2044" in plain:
+        over, under = plain.split("\u2044")
+        value = (whole.lstrip("0") or "0") + str(unicodedata.numeric(last))[1:]
+        parts = [whole, over, _HALF if (over, under) == ("1", "2") else under]
+        return Meaning(text, (value,), tuple((part,) for part in parts if part not in ("", "1")))  # 1 may be an article
+    plain = unicodedata.normalize("NFKC", text).strip("().")
+    return Meaning(text, (plain,) if plain.isdecimal() else _single(text))
+
+
+def _single(text: str) -> Values:
+    """Return the value of a numeral of one character."""
+    return (f"{unicodedata.numeric(text):g}",) if len(text) == 1 else ()
 
 
 def _word(start: int, stop: int, what: Meaning) -> Number:
@@ -308,7 +399,8 @@ def _date_parts(groups: Sequence[str], text: str) -> tuple[Values, ...]:
         groups = [group for group in groups if group != "1"]
     places = (0, 1) if has_slash else (1,)
     months = {i: f"{_MONTH}{int(group)}" for i, group in enumerate(groups) if i in places and int(group) <= _MONTHS}
-    return tuple((*([months[i]] if i in months else []), *_year(group)) for i, group in enumerate(groups))
+    half = [_HALF] if has_slash and groups == ["2"] else []
+    return tuple((*([months[i]] if i in months else []), *_year(group), *half) for i, group in enumerate(groups))
 
 
 def _ascii(digits: str) -> str:
@@ -459,7 +551,7 @@ def _names(code: str) -> tuple[re.Pattern[str], list[Meaning]]:
     if (language := languages.find(code)) is None:
         return re.compile(r"(?!)"), []
     hours = {Meaning("", hours=((int(hour), 0),), is_clock=True): w for hour, w in language.named_hours.items()}
-    values = {_read(value, None, False): words for value, words in language.named_numbers.items()}
+    values = {Meaning(key.split()[0], (*key.split(),)): words for key, words in language.named_numbers.items()}
     named = {what: f"(?i:{'|'.join(words)})" for what, words in (hours | values).items()}
     named |= {Meaning("", (f"{_MONTH}{i}",)): words for i, words in enumerate(language.months, start=1)}
     return re.compile(rf"\b(?:{'|'.join(f'({words})' for words in named.values())})"), list(named)
@@ -492,6 +584,7 @@ class _Pool:
     """
 
     def __init__(self, numbers: Sequence[Number], *, knows_months: bool) -> None:
+        self._numbers = numbers
         self._left = Counter(number.what for number in numbers)
         self._knows_months = knows_months
         self._places: defaultdict[_Key, list[Meaning]] = defaultdict(list)
@@ -523,6 +616,8 @@ class _Pool:
         if what.hours:
             return 0 if what.is_clock else self._take([("copy", what.text)], n)
         keys: list[_Key] = [("value", value) for value in what.values]
+        if what.is_name and _HAS_DECIMALS.search(what.text):  # version 3.10 is not 3.1
+            keys = [("text", what.text.replace(".", ","), 0)]
         if what.is_name or not keys:  # another copy may have another value: 8.848 in German is 8,848 in English
             keys.insert(0, ("text", what.text, what.power))
         return self._take([*keys, *(("clock", hour) for hour in _any_hours(what.text))], n)
@@ -545,7 +640,7 @@ class _Pool:
         if self._groups is None:
             self._groups = Counter()
             for what, n in self._left.items():
-                for value in _parts(what) if n else ():
+                for value in chain.from_iterable(_steps(what)) if n else ():
                     self._groups[value] += n
         used = [next((value for value in values if self._groups[value] > 0), None) for values in parts]
         lost = [values[0] for value, values in zip(used, parts, strict=True) if value is None]
@@ -554,19 +649,28 @@ class _Pool:
         wanted = Counter(value for value in used if value is not None)
         if any(self._groups[value] < n for value, n in wanted.items()):
             return False
+        in_order = [value for value in used if value != "1"]  # which may be an article
+        if not spare and any(pair not in self._pairs for pair in pairwise(in_order)):  # 34 euros 12 are not 12,34
+            return False
         self._groups.subtract(wanted)
         return True
 
+    @cached_property
+    def _pairs(self) -> set[tuple[str, ...]]:
+        """Values that follow each other in the translation."""
+        steps = chain.from_iterable(_steps(number.what) for number in self._numbers)
+        return {pair for both in pairwise(steps) for pair in product(*both)}
 
-def _parts(what: Meaning) -> Iterable[str]:
-    """Return the values of a translation's number of which any may stand for a part of one of the source."""
+
+def _steps(what: Meaning) -> Sequence[Values]:
+    """Return the values of each number in one of a translation that may stand for a part of one of the source."""
     if what.is_clock:
         return ()
     if what.is_whole or what.values and _is_month(what.values[0]):
-        return what.values
-    if what.spare:
-        return (value for values in what.parts for value in values)
-    return () if what.values else map(_value, re.findall(r"\d+", what.text))
+        return (what.values,)
+    if what.spare or not what.text.isascii():
+        return what.parts or (what.values,)
+    return ((),) if what.values else [(_value(group),) for group in re.findall(r"\d+", what.text)]
 
 
 def _is_month(value: str) -> bool:

@@ -75,6 +75,24 @@ def test_each_number_needs_a_counterpart_of_its_own(
         ("Der Code ist 0042.", "The code is 42.", ["0042"]),
         ("007 kommt.", "7 is coming.", ["007"]),
         ("PLZ 01067", "postcode 1067", ["01067"]),
+        ("Es kostet 12,34 Euro.", "It costs 34 euros 12.", ["12,34"]),
+        ("Es steht 3:15.", "It is 15 to 3.", ["3:15"]),
+        ("Nimm Version 1.2.3.", "Take version 3.2.1.", ["1.2.3"]),
+        ("Version 3.10", "version 3.1", ["3.10"]),
+        ("Version 3.1", "version 3.10", ["3.1"]),
+        ("Das neue Python 3.10 ist da.", "The new Python 3.1 is here.", ["3.10"]),
+        ("Python 3.10 ist da.", "Python 3.1 is here.", ["3.10"]),
+        ("Etwa 1.250 kamen.", "About 1.250 came.", ["1.250"]),
+        ("½ Liter", "a litre", ["½"]),
+        ("1½ Jahre", "2 years", ["1½"]),
+        ("2½ Stunden", "2 hours", ["2½"]),
+        ("ein Raum mit 10 m²", "a room of 10 m", ["²"]),
+        ("10⁶ Zellen", "106 cells", ["10", "⁶"]),
+        ("50² Meter", "502 metres", ["50", "²"]),
+        ("CO₂", "CO", ["₂"]),
+        ("Schritt ③", "step", ["③"]),
+        ("Kapitel Ⅳ", "chapter", ["Ⅳ"]),
+        ("Kapitel ⅩⅣ", "chapter XV", ["ⅩⅣ"]),
     ],
 )
 def test_a_number_of_another_value_is_missing(source: str, output: str, expected: list[str]) -> None:
@@ -127,6 +145,29 @@ def test_a_number_of_another_value_is_missing(source: str, output: str, expected
         ("1 234 567 Menschen", "1,234,567 people"),
         ("50 Hunde, 50 Katzen", "50 dogs, fifty cats"),
         ("Ludwig XIV.", "Louis XIV"),
+        ("am 2013.10.09", "on 10/9/2013"),
+        ("die Version 3.0", "version 3"),
+        ("Python 3.125 ist da.", "Python 3.125 is here."),
+        ("Python 3.10 ist da.", "Python 3.10 is here."),
+        ("½ Liter", "half a litre"),
+        ("½ Liter", "1/2 litre"),
+        ("0,5 Liter", "½ litre"),
+        ("1½ Jahre", "a year and a half"),
+        ("anderthalb Jahre", "1½ years"),
+        ("2½ Stunden", "two and a half hours"),
+        ("2½ Stunden", "2.5 hours"),
+        ("2 ½ Stunden", "2 1/2 hours"),
+        ("¾ Liter", "three quarters of a litre"),
+        ("⅓ Liter", "a third of a litre"),
+        ("10 m²", "10 square metres"),
+        ("10 Quadratmeter", "10 sq m"),
+        ("10 m²", "10 m2"),
+        ("5 m³", "5 cubic metres"),
+        ("CO₂", "CO2"),
+        ("10⁶ Zellen", "10⁶ cells"),
+        ("Schritt ③", "step 3"),
+        ("Kapitel Ⅳ", "chapter IV"),
+        ("Kapitel ⅩⅣ", "chapter XIV"),
     ],
 )
 def test_another_form_of_a_number_is_the_same_number(german: str, english: str) -> None:
@@ -236,6 +277,8 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
         ("$1.5m", ("en", "de"), "$1.5m"),
         ("20k", ("de", "en"), "20k"),
         ("-1.250 €", ("de", "en"), "-1,250 €"),
+        ("m² groß", ("de", "en"), "m²"),
+        ("5′ lang", ("de", "en"), "5′"),
     ],
 )
 def test_only_what_would_mean_something_else_is_held_in_another_form(
@@ -259,6 +302,21 @@ def test_only_what_would_mean_something_else_is_held_in_another_form(
 )
 def test_a_german_number_of_another_value_is_missing(source: str, output: str) -> None:
     assert lost(source, output, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [("Python 3.125 ist da.", "3.125"), ("Rund 3.125 Leute sind da.", "3,125")]
+)
+def test_a_lost_number_that_may_be_a_version_stays_as_written(source: str, expected: str) -> None:
+    (number,) = numbers.missing("It is there.", source, "en", "de")
+    assert held(number, source, "de", "en")[2] == expected
+
+
+@given(st.integers(2, 99), st.integers(10, 99), st.sampled_from([" euros ", ".", " "]))
+def test_the_parts_of_a_number_keep_their_order(whole: int, cents: int, between: str) -> None:
+    assume(whole != cents)
+    assert lost(f"Es kostet {whole},{cents} Euro.", f"It costs {whole}{between}{cents}") == []
+    assert lost(f"Es kostet {whole},{cents} Euro.", f"It costs {cents}{between}{whole}")
 
 
 @given(DATES, DATES, st.sampled_from(["%B %-d, %Y", "%-d %b %Y", "%m/%d/%Y", "%Y-%m-%d"]))
@@ -290,6 +348,11 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
         "5€",
         "-",
         "1-",
+        "m²",
+        "½",
+        "2½ ",
+        "Ⅳ",
+        "Haus 1.250 ",
     ],
 )
 def test_the_time_is_linear_in_the_length(unit: str) -> None:

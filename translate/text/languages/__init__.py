@@ -68,7 +68,7 @@ class Language:
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for an hour, by the hour.
-        named_numbers: words for other numbers that no reader of numerals knows, by the number.
+        named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
         labels: words before a number that is a name, such as that of a version.
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
