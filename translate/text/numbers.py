@@ -40,12 +40,13 @@ _RAISED, _FRACTIONS, _ROMAN = (
 )
 _OTHER_NUMERALS = "\u2460-\u249b\u24ea-\u24ff\u2776-\u2793"  # in circles, brackets, and with a full stop
 _NUMERAL = re.compile(
-    rf"[^\W\d_]{{0,8}}([{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?)?[{_FRACTIONS}])|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
+    rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?)?[{_FRACTIONS}])"
+    rf"|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
 )
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
-_RUN = re.compile(rf"(?:{_NUMBER})(?:[:/-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
+_RUN = re.compile(rf"(?:{_NUMBER})(?:[:/\u2013-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _GROUP = re.compile(_GROUPS)
 _READINGS = {  # by the sign before decimals
     decimal: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
@@ -325,8 +326,8 @@ def _numeral(text: str) -> Meaning:
         value = (whole.lstrip("0") or "0") + str(unicodedata.numeric(last))[1:]
         parts = [whole, over, _HALF if (over, under) == ("1", "2") else under]
         return Meaning(text, (value,), tuple((part,) for part in parts if part not in ("", "1")))  # 1 may be an article
-    plain = unicodedata.normalize("NFKC", text).strip("().")
-    return Meaning(text, (plain,) if plain.isdecimal() else _single(text))
+    plain = unicodedata.normalize("NFKC", text).strip("().+")
+    return Meaning(text, (plain,) if plain.lstrip("\u2212").isdecimal() else _single(text))
 
 
 def _single(text: str) -> Values:
@@ -375,6 +376,8 @@ def _read(text: str, decimal: str | None, is_date: bool) -> Meaning:
         if values and not is_date:  # 1.234,56 may be 1,234 euros 56
             groups = ["".join(groups[:-1]), groups[-1]]
         parts = _date_parts(groups, text) if is_date else tuple((_value(group),) for group in groups)
+    elif values[0].endswith(".5"):  # two and a half
+        parts = tuple((part,) for part in (values[0][:-2], _HALF) if part not in ("0", "1"))
     return Meaning(text, values, parts, int(is_date))
 
 
@@ -490,8 +493,10 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     minutes_of = set[int]()
     for last, words in clocks.items():
         i = last
-        half, minutes = (words.groupdict().get(name) or "" for name in ("half", "minutes"))
-        hours = _hours(numbers[i].text, n_hours, half.lower(), is_late=is_late)
+        named = {name: text_of for name, text_of in words.groupdict().items() if text_of}
+        half = named.get("half", "a" if "early" in named else "p" if "late" in named else "").lower()
+        minutes = named.get("minutes")
+        hours = _hours(numbers[i].text, n_hours, half, is_late=is_late)
         if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
             minutes_of.add(i + 1)
             hours += tuple((h, int(minutes)) for h, _ in hours)
@@ -687,14 +692,8 @@ def _keys(what: Meaning) -> list[_Key]:
 
 
 def _any_hours(text: str) -> tuple[Hour, ...]:
-    """Return the times of day that a number without words beside it may be, in either half of the day."""
-    return _either_half(text) if len(text) <= _LONGEST_HOUR else ()
-
-
-@lru_cache(2**12)
-def _either_half(text: str) -> tuple[Hour, ...]:
-    hours = {(h % 24, minutes) for h, minutes in _hours(text, _HALF_DAY, "", is_late=True)}
-    return tuple(sorted(hours | {((h + _HALF_DAY) % (2 * _HALF_DAY), minutes) for h, minutes in hours}))
+    """Return the times of day that a number without words beside it may be; 8 may be in either half of the day."""
+    return _hours(text, _HALF_DAY, "", is_late=True) if len(text) <= _LONGEST_HOUR else ()
 
 
 def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_months: bool) -> list[Number]:

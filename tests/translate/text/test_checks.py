@@ -255,6 +255,8 @@ def test_words_in_letters_that_the_model_does_not_know_are_copied(
         ("$5 and £6", "5 Dollar und 6 Pfund", ("en", "de"), []),
         ("50 €", "50 euro", ("de", "xx"), []),
         ("Es sind -5 Grad.", "It is 5 degrees.", ("de", "en"), ["-5"]),
+        ("10 ± 5 Grad", "10 5 degrees", ("de", "en"), ["±"]),
+        ("10 ± 5 Grad", "10 plus or minus 5 degrees", ("de", "en"), []),
         ("½ Liter", "a litre", ("de", "en"), ["½"]),
         ("10 m²", "10 m", ("de", "en"), ["m²"]),
         ("It is \u22128 °C.", "Es sind 8 °C.", ("en", "de"), ["\u22128 °C"]),

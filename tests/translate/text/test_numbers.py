@@ -93,6 +93,8 @@ def test_each_number_needs_a_counterpart_of_its_own(
         ("Schritt ③", "step", ["③"]),
         ("Kapitel Ⅳ", "chapter", ["Ⅳ"]),
         ("Kapitel ⅩⅣ", "chapter XV", ["ⅩⅣ"]),
+        ("10⁻³", "10³", ["⁻³"]),
+        ("2,5 Stunden", "two hours", ["2,5"]),
     ],
 )
 def test_a_number_of_another_value_is_missing(source: str, output: str, expected: list[str]) -> None:
@@ -150,6 +152,9 @@ def test_a_number_of_another_value_is_missing(source: str, output: str, expected
         ("Python 3.125 ist da.", "Python 3.125 is here."),
         ("Python 3.10 ist da.", "Python 3.10 is here."),
         ("½ Liter", "half a litre"),
+        ("2,5 Stunden", "two and a half hours"),
+        ("1,5 Millionen", "one and a half million"),
+        ("1914–1918", "1914–18"),
         ("½ Liter", "1/2 litre"),
         ("0,5 Liter", "½ litre"),
         ("1½ Jahre", "a year and a half"),
@@ -191,6 +196,11 @@ def test_another_form_of_a_number_is_the_same_number(german: str, english: str) 
         ("Um 7 Uhr und um 19 Uhr", "At 7 pm and at 7 p.m."),
         ("08:15", "8:15 pm"),
         ("um 8 uhr", "at 8 pm"),
+        ("Um 8 Uhr", "At 20:00"),
+        ("08:15 Uhr", "20:15"),
+        ("Um 8 Uhr", "At 8 in the evening"),
+        ("Um acht Uhr", "At eight o'clock in the evening"),
+        ("Um 17 Uhr", "At 5 in the morning"),
         ("UM ACHT UHR", "AT 8 P.M."),
     ],
 )
@@ -208,6 +218,9 @@ def test_the_other_half_of_the_day_is_another_time(source: str, output: str) -> 
         ("At 7 am", "Um 19 Uhr"),
         ("At five p.m.", "Um fünf Uhr"),
         ("At 12 am", "Um 12 Uhr"),
+        ("At 7 in the morning", "Um 19 Uhr"),
+        ("At seven in the evening", "Um 7 Uhr"),
+        ("At 3 o'clock in the afternoon", "Um 3 Uhr"),
         ("Between 2 and 6 pm", "Zwischen 2 und 6 Uhr"),
     ],
 )
@@ -244,6 +257,10 @@ def test_half_a_day_is_not_lost_in_german(source: str, output: str) -> None:
         ("Um 8 Uhr kommen 20 Leute", "20 people come at 8 am"),
         ("Um 20 Uhr kommen 8 Leute", "8 people come at 8 pm"),
         ("Es steht 3:15", "It is 3:15"),
+        ("Um 7 Uhr", "At 7 in the morning"),
+        ("Um 19 Uhr", "At seven in the evening"),
+        ("Um 13 Uhr", "At one in the afternoon"),
+        ("Um 15 Uhr", "At 3 o'clock in the afternoon"),
     ],
 )
 def test_the_same_time_of_day_is_there_in_12_and_24_hours(german: str, english: str) -> None:
@@ -273,6 +290,7 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
         ("5 p.m.", ("en", "de"), "17 Uhr"),
         ("12:15 am", ("en", "de"), "0:15 Uhr"),
         ("8 o'clock", ("en", "de"), "8"),
+        ("7 in the evening", ("en", "de"), "19 Uhr"),
         ("£1,250", ("en", "de"), "£1.250"),
         ("$1.5m", ("en", "de"), "$1.5m"),
         ("20k", ("de", "en"), "20k"),

@@ -61,8 +61,8 @@ class Language:
         decimal: the sign before decimals.
         scale: matches white space and a word for a power of ten after a number, which is its group.
         scales: these words, by the power.
-        clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", and `minutes`
-            if the language has them.
+        clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", `early` and
+            `late` for words of the same sense, and `minutes`, if the language has them.
         hour: matches a word for an hour before such words, which is its group.
         hour_words: these words, in order.
         clock_hours: hours of its clock, 12 or 24.
