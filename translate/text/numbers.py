@@ -49,7 +49,7 @@ _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
 _RUN = re.compile(rf"(?:{_NUMBER})(?:[:/\u2013-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _GROUP = re.compile(_GROUPS)
 _READINGS = {  # by the sign before decimals
-    decimal: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
+    decimal[-1]: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
     for decimal, group in ((",", r"\."), (r"\.", ","))
 }
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
@@ -175,25 +175,26 @@ def _letters(number: Number) -> str:
 def held(number: Number, source: str, source_language: str, target_language: str) -> tuple[int, int, str]:
     """Return start and end of a number in the source with the words or signs beside it, and what a symbol stands for.
 
-    It is copied, except for what the target language would read as something else: a time of day such as 8 Uhr, and a
-    number with one separator, of groups in one language and of decimals in the other.
+    It is copied, but a time of day such as 8 Uhr, and a number with the separators of its language, are written as in
+    the target language.
     """
-    target, what = languages.find(target_language), number.what
+    what, own, target = number.what, languages.find(source_language), languages.find(target_language)
     if target and what.is_clock and len(what.hours) == 1:
         return number.start, number.end, _clock(what.hours[0], target)
     if what.is_clock:
         return number.start, number.stop, number.text
     start, stop = with_signs(number, source)
     text = source[start:stop]
-    is_quantity = (
-        (number.run_start, number.run_stop) == (number.start, number.stop) and bool(what.values) and not what.is_name
-    )
-    if is_quantity and languages.find(source_language) and target:
+    is_quantity = (number.run_start, number.run_stop) == (number.start, number.stop) and not what.is_name
+    if is_quantity and own and target and own.decimal != target.decimal and _is_written(number.text, own.decimal):
         other = number.text.translate(str.maketrans(".,", ",."))
-        read, read_other = (_values(form, target.decimal) for form in (number.text, other))
-        if read and read[0] not in what.values and read_other == what.values:
-            text = text.replace(source[number.start : number.stop], other)
+        text = text.replace(source[number.start : number.stop], other)
     return start, stop, text
+
+
+def _is_written(number: str, decimal: str) -> bool:
+    """Return whether a number has separators, all of them those of a language with this sign before decimals."""
+    return not number.isdecimal() and _READINGS[decimal].fullmatch(_GROUP.sub("", number)) is not None
 
 
 def with_signs(number: Number, text: str) -> tuple[int, int]:
@@ -416,7 +417,7 @@ def _values(text: str, decimal: str | None) -> tuple[str, ...]:
     if text.isdigit():
         is_code = len(text) > 2 and text[0] == "0"  # or a part of a telephone number: 007 is not 7
         return (text if is_code else text.lstrip("0") or "0",)
-    found = {d[-1]: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
+    found = {d: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
     return (found[decimal],) if decimal in found else tuple(dict.fromkeys(found.values()))
 
 

@@ -281,9 +281,15 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
     [
         ("530.530 Euro", ("de", "en"), "530,530"),
         ("1,234 people", ("en", "de"), "1.234"),
-        ("2.000.000 Euro", ("de", "en"), "2.000.000"),
-        ("1.234,56 €", ("de", "en"), "1.234,56 €"),
-        ("12,5 %", ("de", "en"), "12,5 %"),
+        ("2.000.000 Euro", ("de", "en"), "2,000,000"),
+        ("1.234,56 €", ("de", "en"), "1,234.56 €"),
+        ("1.000,50 Euro", ("de", "en"), "1,000.50"),
+        ("1,234.56 dollars", ("en", "de"), "1.234,56"),
+        ("12,5 %", ("de", "en"), "12.5 %"),
+        ("3.5 %", ("de", "en"), "3.5 %"),
+        ("3,5 %", ("en", "de"), "3,5 %"),
+        ("1.2.3", ("de", "en"), "1.2.3"),
+        ("11.9.2001", ("de", "en"), "11.9.2001"),
         ("1990-2021", ("de", "en"), "1990-2021"),
         ("8 Uhr", ("de", "en"), "8 am"),
         ("18.30 Uhr", ("de", "en"), "6:30 pm"),
@@ -292,14 +298,14 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
         ("8 o'clock", ("en", "de"), "8"),
         ("7 in the evening", ("en", "de"), "19 Uhr"),
         ("£1,250", ("en", "de"), "£1.250"),
-        ("$1.5m", ("en", "de"), "$1.5m"),
+        ("$1.5m", ("en", "de"), "$1,5m"),
         ("20k", ("de", "en"), "20k"),
         ("-1.250 €", ("de", "en"), "-1,250 €"),
         ("m² groß", ("de", "en"), "m²"),
         ("5′ lang", ("de", "en"), "5′"),
     ],
 )
-def test_only_what_would_mean_something_else_is_held_in_another_form(
+def test_a_time_and_a_number_with_separators_of_its_language_are_held_in_those_of_the_target(
     source: str, pair: tuple[str, str], expected: str
 ) -> None:
     number = numbers.find(source, pair[0])[0]
