@@ -47,6 +47,7 @@ NONE = [
     np.float16("nan"),
     pd.NA,
     pd.NaT,
+    np.datetime64("NaT"),
     pa.scalar(None),
     pa.scalar(None, pa.string()),
 ]
