@@ -11,7 +11,7 @@ import bisect
 import html
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +47,9 @@ _CUTS = (
 )
 _MARGIN = 0.25  # share of the text at either end in which it is not divided
 
+_LONGEST_LINE = 2**16  # characters
+_LIKELY_END = re.compile(r"\n|(?<=\w{5})[.!?][\"'\u201c\u201d\u00bb)]{0,3}\s+(?=[^\W\d_a-z\u00df-\u00ff])")
+_SPACE = re.compile(r"\s+")
 _BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
 _SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
 # Soft hyphen, zero-width characters and marks of writing direction: a model has seen few and invents words for them.
@@ -102,6 +105,26 @@ def _blanked(text: str) -> str:
     return _BLANK_ENTITY.sub(lambda match: "\u00a0" * len(match[0]), text)
 
 
+def _parts(text: str) -> Iterator[str]:
+    """Divide a text into parts that are about _LONGEST_LINE long, at a line break or the likely end of a sentence, or
+    else at white space; not within braces or a tag.
+
+    A regular expression lets no other thread run, so it should not read a million characters at once.
+    """
+    start = 0
+    while len(text) - start > _LONGEST_LINE:
+        stop = start + _LONGEST_LINE
+        for opening, closing in ("<>", "{}"):
+            if text.rfind(opening, start, stop) > text.rfind(closing, start, stop):
+                stop = max(stop, text.find(closing, stop))
+        end = _LIKELY_END.search(text, stop, stop + _LONGEST_LINE // 4) or _SPACE.search(text, stop)
+        stop = end.end() if end else len(text)
+        yield text[start:stop]
+        start = stop
+    if start < len(text):
+        yield text[start:]
+
+
 def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
     """Divide `text` into sentences to translate and white space, bullets and numbering to copy.
 
@@ -113,6 +136,8 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     """
     rules = languages.find(language) or languages.find("en")
     assert rules  # English has a module
+    if len(text) > _LONGEST_LINE and len(parts := list(_parts(text))) > 1:
+        return [piece for part in parts for piece in split(part, language, markup)]
     kept: list[tuple[int, int]] = []
 
     def without_spaces(match: re.Match[str]) -> str:

@@ -352,3 +352,30 @@ def is_spelled(character: str) -> bool:
 def test_no_letter_is_lost(text):
     spelled = "".join(unicodedata.normalize("NFKC", c) if is_spelled(c) else c for c in text)
     assert readable(text) == unicodedata.normalize("NFC", spelled)
+
+
+def test_a_line_of_a_million_characters_is_read_in_parts() -> None:
+    """Regular expressions read it as a whole, and no other request of a server was answered meanwhile."""
+    text = "Haus 1990-2021-5 " * 12_000
+    found = split(text, "de")
+    assert "".join(piece.text for piece in found) == text
+    assert max(len(piece.text) for piece in found) < 70_000
+
+
+def test_the_parts_of_a_long_line_end_where_sentences_do() -> None:
+    sentence = "Der Hund schläft am Abend immer."
+    found = split(" ".join([sentence] * 5000), "de")
+    assert [piece.text for piece in found if piece.translate] == [sentence] * 5000
+
+
+@pytest.mark.parametrize("placeholder", ["{{ a b }}".replace("a", "a " * 40_000), f'<path d="{"M 0 0 " * 20_000}">'])
+def test_the_parts_of_a_long_line_do_not_divide_a_placeholder(placeholder: str) -> None:
+    text = f"Hier ist {placeholder} zu sehen."
+    found = [piece.text for piece in split(text, "de")]
+    assert "".join(found) == text
+    assert any(placeholder in part for part in found)
+
+
+def test_a_long_word_is_not_divided() -> None:
+    text = f"Das ist {'a' * 100_000}."
+    assert [piece.text for piece in split(text, "de")] == [text]
