@@ -1,5 +1,6 @@
 """The server translates documents within its limits, as LibreTranslate's clients ask for them."""
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.translate.documents import notes
+from tests.translate.documents import notes, test_ooxml
 from tests.translate.serving.live import Live, live
 from tests.translate.serving.test_faults import upload
 from translate.documents.document import MODULES
@@ -57,6 +58,23 @@ def test_the_form_of_libretranslate_sends_documents(server: Live, translator: Tr
     done = httpx.get(answer.json()["translatedFileUrl"])
     assert done.content == translator.translate_file(NOTES, "letter.notes")
     assert done.headers["content-disposition"] == 'attachment; filename="letter_en.notes"'
+
+
+def test_a_document_of_word_comes_back_as_one(server: Live, translator: Translator) -> None:
+    letter = test_ooxml.document(test_ooxml.run("der Hund ") + test_ooxml.run("schläft.", "<w:b/>"))
+    done = downloaded(upload(server, "a.docx", letter))
+    assert done == translator.translate_file(letter, "a.docx")
+    (text,) = test_ooxml.texts(done, "a.docx")
+    assert re.sub("</?g+1>", "", text) == translator("der Hund schläft.")
+
+
+def test_a_package_that_unpacks_to_too_much_is_refused(options: Serve, tmp_path: Path) -> None:
+    letter = test_ooxml.document(test_ooxml.run("der Hund"), styles="<w:style/>" * 3000)
+    assert len(letter) < 3000
+    with live(replace(options, file_size=3000), tmp_path) as server:
+        answer = upload(server, "a.docx", letter)
+    assert answer.status_code == 400
+    assert "bytes when unpacked, and at most 15,000 are read" in answer.json()["error"]
 
 
 def test_documents_are_among_the_formats(server: Live) -> None:

@@ -1,5 +1,6 @@
 """The page of the server, in headless Chromium."""
 
+import base64
 import json
 import re
 import sys
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
-from tests.translate.documents import notes
+from tests.translate.documents import notes, test_ooxml
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.documents.document import MODULES
@@ -537,6 +538,22 @@ def test_a_document_comes_back_as_a_document(page: Page, monkeypatch: pytest.Mon
     damaged = {"name": "b.notes", "mimeType": "", "buffer": b"#damaged"}
     page.set_input_files("#file", damaged)  # type: ignore[arg-type]
     expect(page.locator("#files li").nth(1)).to_contain_text("The file is damaged; save it again")
+
+
+def test_a_document_of_word_is_dropped_and_comes_back(page: Page) -> None:
+    bold = test_ooxml.run(GERMAN, "<w:b/>")
+    content = base64.b64encode(test_ooxml.document(bold, test_ooxml.run("das Kind"))).decode()
+    files = page.evaluate_handle(
+        """(content) => { const data = new DataTransfer();
+        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+        data.items.add(new File([bytes], "a.docx")); return data; }""",
+        content,
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": files})
+    with page.expect_download() as download:
+        page.click("#files a")
+    assert download.value.suggested_filename == "a_en.docx"
+    assert test_ooxml.texts(download.value.path().read_bytes(), "a.docx") == [ENGLISH, "a child"]
 
 
 def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page) -> None:
