@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.translate.documents import notes
+from tests.translate.documents import notes, test_ooxml
 from tests.translate.documents.stubs import reverse, upper
 from tests.translate.speakers import Echo, Stubbed
 from translate.commands.main import main
@@ -89,6 +89,22 @@ def test_identity_gives_the_same_bytes(lines: list[str], opened: Opened, parts: 
     for options in ([], ["--resume"], ["--all", "--final"]):
         assert run("--output", "y.notes", "--force", *options) == 0
         assert Path("y.notes").read_bytes() == data
+
+
+def test_a_document_of_word_stays_the_same_file_or_is_translated(opened: Opened, parts: ModelFolder) -> None:
+    run_of, letter = test_ooxml.run, Path("x.docx")
+    letter.write_bytes(
+        test_ooxml.document(run_of("Der ") + run_of("Hund", "<w:b/>") + run_of(" schläft."), run_of("Ja"))
+    )
+    opened(Stubbed(parts, str))
+    assert main(["--input", "x.docx", "--output", "y.docx"]) == 0
+    assert Path("y.docx").read_bytes() == letter.read_bytes()
+    opened(Echo(parts))
+    assert main(["--input", "x.docx", "--output", "z.docx", "--bilingual", "side.xlf"]) == 0
+    first, second = test_ooxml.texts(Path("z.docx").read_bytes(), "z.docx")
+    assert (re.sub("</?g+1>", "<>", first), second) == ("DER <>HUND<> SCHLÄFT.", "JA")
+    assert main(["--input", "x.docx", "--output", "w.docx", "--apply", "side.xlf"]) == 0
+    assert Path("w.docx").read_bytes() == Path("z.docx").read_bytes()
 
 
 def test_formatting_follows_its_words(opened: Opened, parts: ModelFolder) -> None:
