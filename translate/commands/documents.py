@@ -248,10 +248,16 @@ def _recorded(line: str) -> Translation:
 
 
 def _write_content(stream: TextIO, content: bytes) -> None:
-    """Write bytes to a file that is open for text."""
+    """Write bytes to a file that is open for text; one of a notebook takes only text."""
     stream.flush()
-    stream.buffer.write(content)
-    stream.buffer.flush()
+    if hasattr(stream, "buffer"):
+        stream.buffer.write(content)
+        stream.buffer.flush()
+        return
+    try:
+        stream.write(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UserError("the translated document is no text; name a file for it with --output") from error
 
 
 def _reading(options: Translating, writing: Writing, source: str, target: str) -> Reading:

@@ -1,5 +1,6 @@
 """`translate text` on documents: they come back whole, can be continued and edited, and others are refused."""
 
+import io
 import json
 import re
 import sys
@@ -78,6 +79,16 @@ def test_texts_are_translated_and_all_else_is_copied(echo: Echo) -> None:
 def test_a_document_goes_to_stdout_without_an_output(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
     assert capsys.readouterr().out == UPPER
+
+
+def test_a_stdout_of_text_takes_documents_of_text(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", said)
+    assert run() == 0
+    assert said.getvalue() == UPPER
+    Path("x.docx").write_bytes(test_ooxml.document(test_ooxml.run("Der Hund")))
+    assert main(["--input", "x.docx"]) == 2
+    assert said.getvalue() == UPPER
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
