@@ -281,7 +281,7 @@ class _Reader:
                 opening = atom.token.raw if atom.kind is AtomKind.OPEN else b""
                 self._run = Run(opening, b"</" + _name(opening) + b">") if opening else Run()
             elif atom.token.name in _PROPERTIES and self._run.opening:
-                self._run = replace(self._run, properties=atom.raw, key=_key(as_read(atom.raw)))
+                self._run = Run(self._run.opening, self._run.closing, atom.raw, _key(as_read(atom.raw)))
             elif atom.kind is AtomKind.TEXT:
                 if self._holder or atom.token.kind is Kind.START:
                     self._text(atom)
