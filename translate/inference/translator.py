@@ -517,6 +517,6 @@ def _is_missing(cell: object) -> bool:
     value, pandas = _plain(cell), sys.modules.get("pandas")  # a table with its missing values has imported it
     if value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT)):
         return True
-    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):  # NumPy's times, whose NaT is unequal to itself
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):  # a time of NumPy: NaT is unequal to itself
         return bool(value != value)
     return isinstance(value, Real) and isnan(value)
