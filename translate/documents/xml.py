@@ -409,6 +409,7 @@ class Place:
         encoding: of the file.
         newline: of the file.
         references: how it writes some characters.
+        report: called with a sentence for each text whose translation is not written.
     """
 
     name: str
@@ -416,6 +417,7 @@ class Place:
     encoding: str = "utf-8"
     newline: str = "\n"
     references: dict[str, bytes] = field(default_factory=dict)
+    report: Callable[[str], None] = lambda _: None
 
 
 class Tagged(NamedTuple):
@@ -549,21 +551,21 @@ class Content:
             if kind is AtomKind.OPEN:
                 opened.append(int(match[2]))
             elif kind is AtomKind.CLOSE and (not opened or opened.pop() != int(match[2])):
-                raise self._wrong(f"its tag {match[0]} closes what is not open")
+                raise self._wrong(f"has {match[0]} where that is not open")
         wanted, given = ([match[0] for match in pattern.finditer(side)] for side in (text, translation))
         if sorted(wanted) != sorted(given):
             missing = [mark for mark in wanted if mark not in given]
-            raise self._wrong(f"it has no tag {missing[0]}" if missing else "it has a tag more often than its source")
+            raise self._wrong(f"does not have {missing[0]}" if missing else "has a tag more often than its source")
         return found + [translation[end:]] * (end < len(translation))
 
     def _wrong(self, what: str) -> UserError:
         where = ", ".join(part for part in (self.place.name, self.place.part) if part)
-        return UserError(f"{where}: a translation cannot be written, because {what}; correct it")
+        return UserError(f"{where}: is not translated, as the translation {what}")
 
     def escaped(self, text: str) -> bytes:
         """Return a text as the file writes it: in CDATA if all of the source is, with the same references."""
         if found := _IMPOSSIBLE.search(text):
-            raise self._wrong(f"XML has no character U+{ord(found[0]):04X}")
+            raise self._wrong(f"has the character U+{ord(found[0]):04X}, which XML has not")
         text = text.replace("\n", self.place.newline)
         if self._is_cdata and self._has_characters(text):
             data = text.replace("]]>", "]]]]><![CDATA[>").encode()
@@ -804,12 +806,17 @@ class Parts:
         return [Unit(content.text(self._tag), content.place.part) for content in self._contents]
 
     def write_parts(self, translations: Sequence[str | None]) -> dict[str, bytes]:
-        """Return the file of each part; the files that were read if no translation differs from its text."""
-        written = {
-            content: content.write(text, self._tag)
-            for content, unit, text in zip(self._contents, self.units, translations, strict=True)
-            if text is not None and text != unit.text
-        }
+        """Return the file of each part; the files that were read if no translation differs from its text.
+
+        A text whose translation has not its tags stays, and is reported.
+        """
+        written = dict[Content, Sequence[Piece]]()
+        for content, unit, text in zip(self._contents, self.units, translations, strict=True):
+            if text is not None and text != unit.text:
+                try:
+                    written[content] = content.write(text, self._tag)
+                except UserError as error:
+                    content.place.report(str(error))
         return {name: part.write(written) for name, part in self._parts.items()}
 
     def write(self, translations: Sequence[str | None]) -> bytes:
@@ -883,7 +890,7 @@ class _Division:
         self._table, self._reading = table, reading
         self._texts = table.texts.get("", ())
         newline = "\r\n" if b"\r\n" in self._data else "\n"
-        self._place = Place(reading.name, part, encoding, newline)
+        self._place = Place(reading.name, part, encoding, newline, report=reading.report)
         self._pieces = list[Piece]()
         self._frames = [_Frame(0, Role.BLOCK, self._pieces)]
         self._contents = list[Content]()

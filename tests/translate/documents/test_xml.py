@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -166,9 +167,14 @@ def test_names_have_the_prefixes_of_the_table() -> None:
 @pytest.mark.parametrize(
     "translation", ["Wort", "<g1>a</g1> <g1>b</g1>", "</g1>a<g1>", "<g1>a</g1> <g2>b</g2>", "<g1>a", "\x0b<g1>a</g1>"]
 )
-def test_a_translation_with_other_tags_is_refused(translation: str) -> None:
-    with pytest.raises(UserError, match=r"^document: a translation cannot be written, because "):
-        written("<p>ein <b>Wort</b></p>", translation)
+def test_a_translation_with_other_tags_is_reported(translation: str) -> None:
+    """The text stays as it was, and others are translated."""
+    reported: list[str] = []
+    xml = "<d><p>ein <b>Wort</b></p><p>und</p></d>"
+    found = read(xml.encode(), TABLE, replace(READING, report=reported.append))
+    assert found.write([translation, "and"]).decode() == xml.replace("und", "and")
+    assert len(reported) == 1
+    assert reported[0].startswith("document: is not translated, as the translation ")
 
 
 @pytest.mark.parametrize(
