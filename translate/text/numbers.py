@@ -32,7 +32,8 @@ _MONTH = "month "  # before the number of a month that has its name
 _LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur again
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
-# Numerals that are no digits: superscripts and subscripts, fractions after a whole number or alone, and others.
+# Numerals that are no digits: superscripts and subscripts, fractions after a whole number or alone, and others. A
+# fraction after a letter is a letter in the wrong encoding.
 _RAISED, _FRACTIONS, _ROMAN = (
     "\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089",
     "\u00bc-\u00be\u2150-\u215e",
@@ -40,7 +41,7 @@ _RAISED, _FRACTIONS, _ROMAN = (
 )
 _OTHER_NUMERALS = "\u2460-\u249b\u24ea-\u24ff\u2776-\u2793"  # in circles, brackets, and with a full stop
 _NUMERAL = re.compile(
-    rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?)?[{_FRACTIONS}])"
+    rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?|(?<![^\W\d_]))[{_FRACTIONS}])"
     rf"|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
 )
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")

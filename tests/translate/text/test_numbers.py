@@ -156,6 +156,7 @@ def test_a_number_of_another_value_is_missing(source: str, output: str, expected
         ("1,5 Millionen", "one and a half million"),
         ("1914–1918", "1914–18"),
         ("½ Liter", "1/2 litre"),
+        ("Die TÃ¼r ist offen.", "The door is open."),  # a letter in the wrong encoding
         ("0,5 Liter", "½ litre"),
         ("1½ Jahre", "a year and a half"),
         ("anderthalb Jahre", "1½ years"),

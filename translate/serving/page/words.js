@@ -9,6 +9,7 @@ const REASONS = {
   missing: "A number, a name or a sign of the source is missing or wrong.",
   term: "A term of the glossary is missing.",
   echo: "Most words were left untranslated.",
+  tags: "A format or a note of the document lost its place, so the text was left as it is.",
   confidence: "The model is unsure about this sentence.",
 };
 
