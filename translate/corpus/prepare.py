@@ -168,6 +168,31 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     return {**plan, "fingerprint": json_sha256(plan)}
 
 
+def brought(config: ExperimentConfig, folder: Path, tokenizer_sha256: str | None = None) -> Manifest | None:
+    """Return the plan of a corpus that was prepared on another machine; None if its data can be read on this one.
+
+    The inputs are those that were read there.
+
+    Args:
+        folder: the prepared corpus.
+        tokenizer_sha256: as for `plan`.
+
+    Raises UserError if the corpus was prepared with other settings, or is damaged.
+    """
+    is_remote = any(source.kind == "hub" for source in config.data.sources)
+    if is_remote or Path(config.data.root).expanduser().exists() or not (folder / "manifest.json").exists():
+        return None
+    manifest = read_manifest(folder)
+    settings = json.loads(json.dumps(corpus_settings(config, tokenizer_sha256)))
+    if settings != manifest["config"]:
+        changed = differences(manifest, {**manifest, "config": settings})
+        raise UserError(
+            f"{folder}: was prepared with other settings, and there is no {config.data.root} to prepare it again: "
+            f"{'; '.join(changed)}"
+        )
+    return {key: manifest[key] for key in ("format", "config", "inputs", "fingerprint")}
+
+
 def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> dict[str, Any]:
     """Return the settings that determine the corpus; the arguments are those of `plan`."""
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})

@@ -13,7 +13,7 @@ import torch
 
 from translate.config.load import require_end
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import Prepared, check_corpus, locked_corpus, prepare_locked
+from translate.corpus.prepare import Prepared, brought, check_corpus, locked_corpus, prepare_locked
 from translate.corpus.prepare import plan as plan_corpus
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
@@ -86,7 +86,12 @@ def make_plan(
         config = parent.settings(config, _ignore if run.has_begun or original else say)
     tokenizer = None if parent is None else parent.load_tokenizer()
     _check_settings(config, run, parent, resume=resume)
-    check_corpus(config, tokenizer)
+    tokenizer_sha256 = None if tokenizer is None else tokenizer.sha256
+    corpus_plan = brought(config, corpus, tokenizer_sha256)
+    if corpus_plan is None:
+        check_corpus(config, tokenizer)
+    elif not run.has_begun:
+        say(f"{config.data.root}: is not on this machine; training on {corpus} as it was prepared")
     if original is not None:
         original.check(run, n_ranks, say)
     run_lock.enter_context(run.locked())
@@ -95,7 +100,7 @@ def make_plan(
     if back_translations is not None:
         back_translations.make()
     corpus_lock.enter_context(locked_corpus(corpus, say))
-    corpus_plan = plan_corpus(config, None if tokenizer is None else tokenizer.sha256)
+    corpus_plan = corpus_plan or plan_corpus(config, tokenizer_sha256)
     begun = [] if original is None else [(original.run, "have it prepared anew with another --prepared")]
     begun += [(run, "name another --run")] if run.has_begun else []
     for earlier, _ in begun:

@@ -113,6 +113,22 @@ def test_a_run_directory_is_locked_while_its_corpus_is_prepared_and_until_it_end
     assert refused == [False, True]
 
 
+def test_a_corpus_that_was_prepared_elsewhere_is_trained_on_without_its_data(toy):
+    runs = [Run(toy.folder / name) for name in ("here", "there")]
+    data = {**toy.settings["data"], "root": str(toy.folder / "absent")}
+    train_experiment(toy.config(), runs[0], toy.folder / "prepared", say=toy.said.append)
+    moved = (toy.folder / "prepared").rename(toy.folder / "moved")
+    train_experiment(parse({**toy.settings, "data": data}, "toy"), runs[1], moved, say=toy.said.append)
+    weights = {sha256(run.model / "model.safetensors") for run in runs}
+    records = [json.loads(run.manifest.read_text(encoding="utf-8"))["data"] for run in runs]
+    assert len(weights) == 1
+    assert records[0] == records[1]
+    assert any("is not on this machine" in message for message in toy.said)
+    other = parse({**toy.settings, "data": data, "cleaning": {"max_words": 7}}, "toy")
+    with pytest.raises(UserError, match=r"prepared with other settings.*max_words"):
+        train_experiment(other, Run(toy.folder / "other"), moved, say=toy.said.append)
+
+
 @pytest.mark.parametrize("moment", ["prepared", "opened"])
 def test_a_corpus_that_another_training_would_replace_stays_until_all_have_opened_it(toy, monkeypatch, moment):
     """The other one begins when this one has prepared its corpus, or opens it to train."""
