@@ -3,7 +3,8 @@
 Macros of fonts are formatting around their argument. Formulas, references, code and macros that are not known are
 objects with all of their arguments; labels and comments are beside their word. Accents, quotation marks and dashes are
 read as letters and signs, and written as the file writes them. Of the preamble only titles are text; options of babel
-that name the source language name the target language afterwards.
+that name the source language name the target language afterwards, so the shorthands of German, such as "a for ä, are
+read as letters too, and a quotation mark in a German translation is written as no shorthand.
 """
 
 import re
@@ -59,8 +60,22 @@ _WRITTEN = {"\u00a0": "~", "\u2013": "--", "\u2014": "---", "\u201c": "``", "\u2
     **{sign: f"\\{sign}" for sign in "%&$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"},
 }
+# Shorthands of babel for German: letters, quotation marks, and places where a word may or may not be divided.
+_SHORTHAND = re.compile('"([aouAOUeEiIszSZ`\'<>=~|"-]|(?=[cfklmnprtCFKLMNPRT/]))')
+_SHORT = {
+    **dict(
+        zip("aouAOUeEiIszSZ", ("ä", "ö", "ü", "Ä", "Ö", "Ü", "ë", "Ë", "ï", "Ï", "ß", "ß", "SS", "SZ"), strict=True)
+    ),
+    **{"`": "\u201e", "'": "\u201c", "<": "\u00ab", ">": "\u00bb", "=": "-", "~": "-"},
+}
+_HAS_SHORTHANDS = re.compile(
+    r"\\(?:documentclass|usepackage)\s*\[[^\]]{0,999}?(?:german|austrian)\b|\\usepackage\s*\{n?german\}"
+)
+_USES_SHORTHANDS = re.compile(r"\"`|[^\W\d_]\"[aouAOUs][a-z]")  # in a chapter, which has no preamble
 _LANGUAGES = {"de": ("ngerman", "german"), "en": ("english", "american", "british")}
-_BABEL = re.compile(r"\\usepackage\s*\[([^\]]*)\]\s*\{(?:babel|polyglossia)\}|\\documentclass\s*\[([^\]]*)\]")
+_BABEL = re.compile(
+    r"\\usepackage\s*\[([^\]]{0,999})\]\s*\{(?:babel|polyglossia)\}|\\documentclass\s*\[([^\]]{0,999})\]"
+)
 _END = "\n%"  # added for pylatexenc, which expects that something follows a macro
 _ENCODING = re.compile(rb"^[^%\n]*\\usepackage\s*\[\s*(\w+)\s*\]\s*\{inputenc\}", re.MULTILINE)
 _ENCODINGS = {"latin1": "iso-8859-1", "ansinew": "cp1252", "latin9": "iso-8859-15", "applemac": "mac-roman"}
@@ -88,6 +103,7 @@ class _Paragraph(Plain):
     """A paragraph as it is translated; a translation is written with the escapes of LaTeX."""
 
     ascii_only: bool = False
+    is_german: bool = False
 
     def restored(self, translation: str) -> str:
         """Return a translation in LaTeX; UnwritableError if it lost a part that is kept."""
@@ -105,7 +121,8 @@ class _Paragraph(Plain):
         return written
 
     def _escaped(self, text: str) -> str:
-        written = "".join(_WRITTEN.get(c, c) for c in re.sub(r"\n\s*\n", "\n", text))
+        signs = _WRITTEN | ({'"': "''"} if self.is_german else {})
+        written = "".join(signs.get(c, c) for c in re.sub(r"\n\s*\n", "\n", text))
         if not self.ascii_only or written.isascii():
             return written
         encode = optional_package("pylatexenc.latexencode", "latex").unicode_to_latex
@@ -120,6 +137,8 @@ class _Reader:
     tag: str
     to_text: Any
     is_ascii: bool
+    is_german: bool  # whether the translation is
+    has_shorthands: bool
     values: list[Value] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
@@ -152,13 +171,15 @@ class _Reader:
         """End the paragraph, and keep its text."""
         items, held = self.items, self.held
         self.items, self.held = [], []
-        if value := _value(self.file, items, held, self.tag, self.is_ascii):
+        if value := _value(self.file, items, held, self.tag, self.is_ascii, self.is_german):
             self.values.append(value)
 
     def _keep(self, start: int, stop: int, kind: str, pair: int = 0) -> None:
         self.items.append(_Item(start, min(stop, len(self.text)), "", kind, pair))
 
     def _say(self, start: int, stop: int, text: str) -> None:
+        if self.has_shorthands:
+            text = _SHORTHAND.sub(lambda match: _SHORT.get(match[1], ""), text)
         self.items.append(_Item(start, min(stop, len(self.text)), text))
 
     def _other(self, node: Node, stop: int) -> None:
@@ -168,6 +189,8 @@ class _Reader:
             self._keep(node.pos, stop, "point")
             if node.comment_post_space.count("\n") > 1:
                 self.end()
+        elif _is(node, "LatexGroupNode") and node.nodelist and all(map(_is_letter, node.nodelist)):
+            self._say(node.pos, stop, self._read(node.nodelist))
         elif _is(node, "LatexGroupNode"):
             first = node.nodelist[0] if node.nodelist else None
             declares = first is not None and _is(first, "LatexMacroNode") and _DECLARATIONS.fullmatch(first.macroname)
@@ -194,6 +217,9 @@ class _Reader:
             start = line_break.end()
         if start < stop:
             self._say(start, stop, self.text[start:stop])
+
+    def _read(self, letters: Sequence[Node]) -> str:
+        return str(self.to_text.nodelist_to_text(letters)).strip()
 
     def _pair(self, start: int, inside: int, nodes: Sequence[Node], outside: int, stop: int) -> None:
         self.n_pairs += 1
@@ -225,7 +251,7 @@ class _Reader:
         elif name in _SPACES or name in "%&$#_{}":
             self._say(node.pos, stop, _SPACES.get(name, name))
         elif _LETTERS.fullmatch(name):
-            self._say(node.pos, stop, str(self.to_text.nodelist_to_text([node])).strip())
+            self._say(node.pos, stop, self._read([node]))
         else:
             self._keep(node.pos, stop, "object")
 
@@ -244,6 +270,11 @@ def _is(node: Node, kind: str) -> bool:
     return type(node).__name__ == kind
 
 
+def _is_letter(node: Node) -> bool:
+    """Return whether a node is a letter by a macro, around which {} says nothing."""
+    return _is(node, "LatexMacroNode") and _LETTERS.fullmatch(node.macroname) is not None
+
+
 def _arguments(node: Node) -> list[Node]:
     """Return the arguments of a macro that are groups."""
     found = node.nodeargd.argnlist if node.nodeargd and node.nodeargd.argnlist else []
@@ -259,7 +290,9 @@ def _is_argument(node: Node, other: Node, stop: int) -> bool:
     return not (node.nodeargd and node.nodeargd.argnlist) and not _DECLARATIONS.fullmatch(node.macroname)
 
 
-def _value(file: Text, items: Sequence[_Item], holds: Sequence[Span], tag: str, is_ascii: bool) -> Value | None:
+def _value(
+    file: Text, items: Sequence[_Item], holds: Sequence[Span], tag: str, is_ascii: bool, is_german: bool
+) -> Value | None:
     """Return the value of a paragraph between what is kept at its ends; None if it has no words."""
     partners = _partners(items)
     first, last = 0, len(items)
@@ -295,7 +328,7 @@ def _value(file: Text, items: Sequence[_Item], holds: Sequence[Span], tag: str, 
     source = file.text[inner[0].start : inner[-1].stop]
     begin = inner[0].start + (len(source) - len(source.lstrip()) if text[0].isspace() else 0)
     end = inner[-1].stop - (len(source) - len(source.rstrip()) if text[-1].isspace() else 0)
-    body = _Paragraph(file.text[begin:end], text.strip(), held, lambda text: [], is_ascii)
+    body = _Paragraph(file.text[begin:end], text.strip(), held, lambda text: [], is_ascii, is_german)
     within = [(a, b) for a, b in holds if begin <= a and b <= end]
     return Value(begin, end, body, str, file.line_of(begin), within, wrapped=True)
 
@@ -321,7 +354,16 @@ def read(data: bytes, reading: Reading) -> Values:
     encoding = _ENCODING.search(data)
     file = Text.read(data, reading, _ENCODINGS.get(encoding[1].decode(), "utf-8") if encoding else "utf-8")
     to_text = optional_package("pylatexenc.latex2text", "latex").LatexNodes2Text()
-    reader = _Reader(file, tag_name(file.text), to_text, file.text.isascii())
+    is_whole = r"\documentclass" in file.text
+    shorthands = (_HAS_SHORTHANDS if is_whole else _USES_SHORTHANDS).search(file.text)
+    reader = _Reader(
+        file,
+        tag_name(file.text),
+        to_text,
+        file.text.isascii(),
+        is_german=reading.target == "de",
+        has_shorthands=shorthands is not None and reading.source in ("de", ""),
+    )
     try:
         found = walker.LatexWalker(
             _without_code(file.text) + _END, latex_context=_macros(walker), tolerant_parsing=False

@@ -168,6 +168,36 @@ def test_options_of_babel_name_the_target() -> None:
         assert translated("a.tex", data, upper).decode() == head.format("12pt", after).replace("}a\\", "}A\\")
 
 
+GERMAN_HEAD = "\\documentclass[ngerman]{article}\n\\usepackage{babel}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('f"ur die Stra"se', "f\u00fcr die Stra\u00dfe"),
+        ('"Ubung "`sehr"\' gut', "\u00dcbung \u201esehr\u201c gut"),
+        ('Erz"-bischof und S"uden, Schi"ffahrt', "Erzbischof und S\u00fcden, Schiffahrt"),
+        ('Bergauf"=Fahrt in "<Ruhe">', "Bergauf-Fahrt in \u00abRuhe\u00bb"),
+        (r"Stra{\ss}e, M{\"u}ller und {\OE}uvre", "Stra\u00dfe, M\u00fcller und \u0152uvre"),
+    ],
+)
+def test_letters_by_shorthands_of_german_and_in_groups_are_letters(written: str, read: str) -> None:
+    data = f"{GERMAN_HEAD}\\begin{{document}}\n{written}\n\\end{{document}}\n".encode()
+    assert texts("a.tex", data, "de", "en") == [read]
+    assert written.encode() in translated("a.tex", data, source="de", target="en")
+    chapter = b'Er ist f"ur "`sie"\' da.'
+    assert texts("a.tex", chapter, "de", "en") == ["Er ist f\u00fcr \u201esie\u201c da."]
+
+
+def test_a_quotation_mark_is_no_shorthand_unless_the_file_has_them() -> None:
+    assert texts("a.tex", b'Die "Angst" ist da.', "de", "en") == ['Die "Angst" ist da.']
+    english = b'\\documentclass[english]{article}\n\\begin{document}\nThe "apple".\n\\end{document}\n'
+    assert texts("a.tex", english) == ['The "apple".']
+    into_german = translated("a.tex", english, lambda text: text.replace("The", "Der"), source="en", target="de")
+    assert b"Der ''apple''." in into_german
+    assert b"[ngerman]" in into_german
+
+
 def test_the_encoding_of_the_file_is_read() -> None:
     data = b"\\usepackage[latin1]{inputenc}\n\nd\xe4"
     assert translated("a.tex", data, upper) == b"\\usepackage[latin1]{inputenc}\n\nD\xc4"
