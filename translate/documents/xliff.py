@@ -250,10 +250,11 @@ def _language(value: str) -> str:
 
 
 class _Context(NamedTuple):
-    """Settings that units inherit: whether they may be translated, and whether their white space stays."""
+    """Settings of units: whether they may be translated, whether their white space stays, whether they are new."""
 
     is_open: bool = True
     preserves: bool = False
+    is_new: bool = False
 
     def inside(self, token: Token) -> "_Context":
         """Return the context in an element."""
@@ -261,8 +262,10 @@ class _Context(NamedTuple):
         is_open = self.is_open if translate is None else translate != "no"
         if any(name.rpartition("}")[2] == "locked" and value in _LOCKED for name, value in token.attributes.items()):
             is_open = False
-        return _Context(is_open, self.preserves if space is None else space == "preserve")
+        return _Context(is_open, self.preserves if space is None else space == "preserve", self.is_new)
 
+
+_NEW = {"new", "needs-translation", "initial"}  # states in which a target that equals its source is a copy of it
 
 _LOCKED = {"true", "yes", "1", "locked"}  # values of attributes of SDL, memoQ and Phrase
 
@@ -362,6 +365,12 @@ class _Reader:
             return b"".join(raw)
         after_source = children.get("seg-source", source)
         at = (target.start, target.stop) if target else (after_source.stop, after_source.stop)
+        state = (
+            head.attributes.get("state", "initial")
+            if self._is_2
+            else target and target.tokens[0].attributes.get("state")
+        )
+        context = context._replace(is_new=state in _NEW)
         texts = self._texts(source, children.get("seg-source"), target, context, held)
         start, end, space = _target_tags(source, target)
         if not target:
@@ -413,6 +422,8 @@ class _Reader:
         old = b"".join(token.raw for token in target)
         if not old.strip():
             return _Text(pieces)
+        if context.is_new and old.strip() == b"".join(token.raw for token in source).strip():
+            return _Text(pieces, old)
         found = contents(_atoms(target, place), place, not context.preserves)
         whole = Content(_atoms(target, place), place, not context.preserves)
         return _Text(pieces, old, next((piece for piece in found if isinstance(piece, Content)), whole))

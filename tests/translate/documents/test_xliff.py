@@ -160,6 +160,33 @@ def test_segments_that_have_a_translation_stay_and_the_others_are_filled() -> No
     assert words(target) == "One. ZWEI AUCH."
 
 
+@pytest.mark.parametrize("state", ["new", "needs-translation", "translated", None])
+def test_a_copy_of_the_source_is_no_translation_if_the_state_says_so(state: str | None) -> None:
+    attribute = f' state="{state}"' if state else ""
+    data = f"""<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file original="a" source-language="de" target-language="en" datatype="plaintext"><body>
+<trans-unit id="3"><source>Ein <g id="1">Tag</g>.</source>
+<target{attribute}>Ein <g id="1">Tag</g>.</target></trans-unit>
+<trans-unit id="5"><source>Ein Tag.</source><target{attribute}>One day.</target></trans-unit>
+</body></file></xliff>""".encode()
+    found = [words(target) for _, target in units(translated(data, GERMAN, upper)) if target is not None]
+    assert found == ["EIN TAG." if state in ("new", "needs-translation") else "Ein Tag.", "One day."]
+    document = read(data, GERMAN)
+    assert document.write([None] * len(document.units)) == data
+
+
+@pytest.mark.parametrize("state", ["initial", "translated", None])
+def test_a_copy_of_the_source_is_no_translation_in_the_initial_state(state: str | None) -> None:
+    attribute = f' state="{state}"' if state else ""  # initial by default
+    data = f"""<xliff version="2.0" srcLang="de" trgLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+<file id="f">
+<unit id="3"><segment{attribute}><source>Ein Tag.</source><target>Ein Tag.</target></segment></unit>
+<unit id="5"><segment{attribute}><source>Ein Tag.</source><target>One day.</target></segment></unit>
+</file></xliff>""".encode()
+    found = [words(target) for _, target in units(translated(data, GERMAN, upper)) if target is not None]
+    assert found == ["Ein Tag." if state == "translated" else "EIN TAG.", "One day."]
+
+
 @BOTH
 def test_machine_translations_are_marked_unless_they_are_final(data: bytes) -> None:
     def states(reading: Reading) -> set[tuple[str | None, ...]]:
