@@ -246,6 +246,15 @@ def open_lines(options: Translating) -> Lines:
     return TypedLines() if sys.stdin.isatty() else ArrivingLines(_stdin(), "stdin")
 
 
+def check_format(options: Translating) -> None:
+    """Raise UserError if the name of the output is that of another format, as a translation keeps that of its input."""
+    source, output = options.input, options.output
+    if source and output and not options.as_json and options.document.format is None:
+        from translate.documents.document import check_suffix
+
+        check_suffix(str(source), str(output))
+
+
 def is_document(options: Translating) -> bool:
     """Return whether the input is a document; UserError for a structured file of another kind."""
     if options.input is None or options.document.format is not None:

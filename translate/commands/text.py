@@ -21,6 +21,7 @@ from translate.commands.lines import (
     Translating,
     TypedLines,
     Writing,
+    check_format,
     check_paths,
     ended,
     find_model,
@@ -59,6 +60,7 @@ class Text(Translating):
 
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
+    check_format(options)
     if is_document(options):
         run_document(options)
         return

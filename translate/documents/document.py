@@ -143,6 +143,22 @@ def has_format(name: str) -> bool:
     return suffix in MODULES
 
 
+# Modules of packages, which no program opens by another suffix; and suffixes that are no document's.
+_PACKAGES = ("ooxml", "odf", "epub")
+_TEXTS = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")
+
+
+def check_suffix(name: str, output: str) -> None:
+    """Raise UserError if the suffix of an output names another format; a translation keeps that of its input."""
+    own, other = suffix_of(name), suffix_of(output)
+    module, new = MODULES.get(own, ""), MODULES.get(other, "")
+    if own == other or not (new or other in (*_OTHERS, *_TEXTS)):
+        return
+    is_other = bool(module and new) and module != new and ".xml" not in (own, other)
+    if module in _PACKAGES or new in _PACKAGES or other in _OTHERS or is_other:
+        raise UserError(f"{output}: a translation keeps the format of {name}; name a file that ends in {own or '.txt'}")
+
+
 def read(data: bytes, reading: Reading) -> Document:
     """Divide a file by the format of its name; see `Format.read`."""
     if not has_format(reading.name):

@@ -169,6 +169,36 @@ def test_other_structured_files_are_refused(
     assert not Path("y").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [
+        *(("x.docx", f"y.{suffix}") for suffix in ("pdf", "txt", "odt", "pptx", "dotx", "po", "doc")),
+        *(("x.po", f"y.{suffix}") for suffix in ("docx", "xlf", "json")),
+        *(("x.txt", f"y.{suffix}") for suffix in ("docx", "pdf", "epub")),
+    ],
+)
+def test_an_output_of_another_format_is_refused(
+    name: str, output: str, echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_bytes(test_ooxml.document(test_ooxml.run("Der Hund")) if name == "x.docx" else b"")
+    assert main(["--input", name, "--output", output]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"translate: {output}: a translation keeps the format of {name}; name a file that ends in {Path(name).suffix}"
+    ]
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [("x.pot", "de.po"), ("x.docx", "y"), ("x.docx", "y.DOCX"), ("x.po", "y.txt"), ("x.txt", "y.md")],
+)
+def test_other_names_of_an_output_are_taken(name: str, output: str, echo: Echo) -> None:
+    Path(name).write_bytes(test_ooxml.document(test_ooxml.run("Der Hund")) if name == "x.docx" else b"")
+    assert main(["--input", name, "--output", output]) == 0
+    assert main(["--input", name, "--output", "y.json", "--json"]) == 0
+
+
 def test_the_format_of_a_document_can_be_overruled(echo: Echo) -> None:
     Path("x.yaml").write_text("Guten Morgen\n", encoding="utf-8")
     assert main(["--input", "x.yaml", "--output", "y", "--format", "text"]) == 0
