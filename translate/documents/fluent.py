@@ -146,7 +146,7 @@ def _values(file: Text, pattern: _Pattern, tag: str, newline: str) -> Iterator[V
         place = file.line_of(pattern.start)
         indent = " " * min(pattern.indents, default=4)
         encode = partial(_encoded, line=newline + indent, is_block=pattern.is_block)
-        yield Value(pattern.start, pattern.stop, body, encode, place, holds)
+        yield Value(pattern.start, pattern.stop, body, encode, place, holds, wrapped=True)
     for one in pattern.inner:
         yield from _values(file, one, tag, newline)
 

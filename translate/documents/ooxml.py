@@ -7,8 +7,9 @@ one. The format that most of a paragraph has is that of its plain text, and anot
 with its result, an insertion, and a range with a comment or a bookmark. A translation is written in new runs.
 """
 
+import html
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -118,6 +119,11 @@ def read(data: bytes, reading: Reading) -> Package:
         for part, kind in types.items()
         if kind.endswith(_TABLE_TYPE)
         for name in _column_names(archive.read(part), reading, part)
+    } | {
+        text
+        for part, kind in types.items()
+        if kind.endswith("spreadsheetml.worksheet+xml")
+        for text in _compared(archive.read(part))
     }
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
@@ -195,6 +201,20 @@ def _column_names(data: bytes, reading: Reading, part: str) -> list[str]:
     """Return the names of the columns of a table, which formulas use; the cells of its header must be the same."""
     found = tokens(data, f"{reading.name}: {part}", _PREFIXES)
     return [token.attributes["name"] for token in found if token.name == "x:tableColumn" and "name" in token.attributes]
+
+
+_FORMULA = re.compile(rb"<(?:\w+:)?(?:f|formula[12]?)(?:\s[^<>]*)?>([^<]+)<")
+_LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
+
+
+def _compared(data: bytes) -> Iterator[str]:
+    """Yield the texts that formulas of a sheet compare with cells, and the values that a list of a cell offers."""
+    for formula in {match[1] for match in _FORMULA.finditer(data) if b'"' in match[1] or b"&" in match[1]}:
+        said = html.unescape(formula.decode("utf-8", "replace")).strip()
+        for literal in _LITERAL.finditer(said):
+            yield literal[1].replace('""', '"')
+        if whole := _LITERAL.fullmatch(said):
+            yield from map(str.strip, whole[1].split(","))
 
 
 def _table(reading: Reading, kept: Collection[str], code: "_Code", *, has_prompts: bool) -> Table:

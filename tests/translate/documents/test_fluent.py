@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
+from translate.documents.document import Reading, read
 from translate.errors import UserError
+from translate.inference.documents import lines
 
 MESSAGES = st.sampled_from(
     [
@@ -50,6 +52,14 @@ def test_only_texts_change(messages: list[str], end: str) -> None:
     before, after = (syntax.FluentParser().parse(one.decode()) for one in (data, translated("a.ftl", data, upper)))
     assert not [one for one in before.body if isinstance(one, syntax.ast.Junk)]
     assert shown(after, str) == shown(before, str.upper)
+
+
+def test_the_lines_of_a_block_are_one_text_up_to_an_empty_line() -> None:
+    data = b"a =\n    Das ist eine lange\n    Nachricht von { $n }.\n\n    Ein Absatz\n    hier.\n"
+    (unit,) = read(data, Reading(name="a.ftl", source="de", target="en")).units
+    first, empty, second = lines(unit)
+    assert first.split() == ["Das", "ist", "eine", "lange", "Nachricht", "von", "{", "$n", "}."]
+    assert (empty, second) == ("", "Ein Absatz\nhier.")
 
 
 def test_a_sentence_around_a_selector_is_one_text() -> None:

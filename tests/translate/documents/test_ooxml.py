@@ -417,6 +417,21 @@ def test_cells_of_text_are_translated() -> None:
         assert b'<f>A1&amp;"x"</f><v>Wert</v>' in members.read("w.xml")
 
 
+def test_cells_that_formulas_compare_or_lists_offer_stay() -> None:
+    openpyxl, validation = library("openpyxl"), library("openpyxl.worksheet.datavalidation")
+    file = openpyxl.Workbook()
+    sheet = file.active
+    for row, text in enumerate(["offen", "größer", 'ein "wort"', "ja", "vielleicht", "nein, danke", "frei"], start=1):
+        sheet[f"A{row}"] = text
+    sheet["B1"], sheet["B2"] = '=COUNTIF(A1:A7,"offen")', '=IF(A2="größer",A3="ein ""wort""",1)'
+    choice = validation.DataValidation(type="list", formula1='"ja,vielleicht, nein"')
+    choice.add("A4:A5")
+    sheet.add_data_validation(choice)
+    result = openpyxl.load_workbook(BytesIO(translated(saved(file), "a.xlsx", upper))).active
+    found = [result[f"A{row}"].value for row in range(1, 8)]
+    assert found == ["offen", "größer", 'ein "wort"', "ja", "vielleicht", "NEIN, DANKE", "FREI"]
+
+
 # Documents that libraries make, which read them again as a second opinion
 
 
