@@ -12,7 +12,9 @@ the pairs, `put_back` writes them into the translation:
   model gives the probability of each, with symbols for the marks on both sides, and the most probable one is taken.
 - Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
   beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
-  that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour.
+  that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour; so it is
+  where none gives half, and a word of that neighbour more than all others: two parts of a verb may be one word. Marks
+  of Markdown are not put within their like.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it.
@@ -467,6 +469,10 @@ class _Node:
     def is_pair(self) -> bool:
         return bool(self.element.opening and self.element.closing)
 
+    @property
+    def units(self) -> range:
+        return range(self.lo, self.hi)
+
     def stand(self, place: int) -> None:
         """Stand around nothing, with all elements within this one."""
         self.lo = self.hi = place
@@ -531,22 +537,28 @@ class _Placement:
 
     def _place(self, parent: _Node) -> None:
         """Choose the units of the elements within another one, and of those within them."""
-        free, placed, points = set(range(parent.lo, parent.hi)), list[_Node](), list[_Node]()
+        free, placed, points = set(parent.units), list[_Node](), list[_Node]()
         shares = {id(child): self._shares(child.element, parent) for child in parent.children}
         for child in sorted(parent.children, key=lambda child: (child.is_pair, -_excess(shares[id(child)]))):
             own, element = shares[id(child)], child.element
             units = self._candidates(element, free) if element.start < element.stop else []
-            if units:
+            nearest = max(placed, key=lambda other: _most(own, other.units), default=None)
+            is_within = (
+                nearest
+                and child.is_pair
+                and not _are_alike(element, nearest.element)
+                and _most(own, units) < min(_HALF, _most(own, nearest.units))
+            )
+            if units and not is_within:
                 run = self._most_probable(element, _runs(own, units, free))
                 child.lo, child.hi = self._with_punctuation(element, parent, *run, free)
                 child.lo = child.lo if element.opening else parent.lo
                 child.hi = child.hi if element.closing else parent.hi
-                free -= set(range(child.lo, child.hi))
+                free -= set(child.units)
                 placed.append(child)
             elif element.start == element.stop or not child.is_pair:
                 points.append(child)
-            elif placed:
-                nearest = max(placed, key=lambda other: max(own[u] for u in range(other.lo, other.hi)))
+            elif nearest:
                 nearest.children.append(child)
             else:
                 child.lo, child.hi = parent.lo, parent.hi
@@ -602,7 +614,7 @@ class _Placement:
         own = {match[0] for match in SYMBOL.finditer(self.pair.source, start, stop)}
         is_all = self._words(start, stop) == self._words(*_span(parent.element))
         shares = [0.0] * len(self.units)
-        for u in range(parent.lo, parent.hi):
+        for u in parent.units:
             rows = [self.alignment.weights[t] for t in self.pieces[u]]
             part, whole = (sum(row[s] * share for row in rows for s, share in letters) for letters in (inside, around))
             is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
@@ -652,7 +664,7 @@ class _Placement:
         """Return the number of units of the translation that are before a single mark."""
         source, start = self.pair.source, element.start
         outside = source[start : parent.element.stop] if element.follows else source[parent.element.start : start]
-        units = sorted(self.words.intersection(range(parent.lo, parent.hi)))
+        units = sorted(self.words.intersection(parent.units))
         if not outside.strip() or not units:
             return parent.hi if element.follows else parent.lo
         if self._anchor(element, parent.element) == (0, 0):
@@ -678,6 +690,15 @@ def _balanced(weights_TS: Attention) -> Attention:
     return rows
 
 
+def _are_alike(one: Element, other: Element) -> bool:
+    """Return whether two elements have marks of Markdown that mean something else within their like."""
+    return one.opening == other.opening and (one.opening in EMPHASIS or one.opening == "[")
+
+
+def _most(shares: Sequence[float], units: Sequence[int]) -> float:
+    return max((shares[u] for u in units), default=0.0)
+
+
 def _excess(shares: Sequence[float]) -> float:
     return sum(max(0.0, share - _HALF) for share in shares)
 
@@ -697,7 +718,7 @@ def _runs(shares: Sequence[float], units: Sequence[int], free: Collection[int]) 
 
 def _run(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> Span:
     """Return the run of free units, from one of `units` to another, with the greatest sum of shares above a half."""
-    most = max(shares[u] for u in units)
+    most = _most(shares, units)
     threshold = _HALF if most >= _HALF else most / 2
     best, run, first, end, total = float("-inf"), (units[0], units[0] + 1), units[0], units[0], 0.0
     for unit in units:
