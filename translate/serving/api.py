@@ -160,7 +160,7 @@ async def alignment(request: Request) -> Response:
         client,
         [given.q, given.translation],
         lambda ticket: state.service.attention(
-            ticket, given.q, given.translation, given.source, given.target, given.formality
+            ticket, given.q, given.translation, given.source, given.target, given.format, given.formality
         ),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]

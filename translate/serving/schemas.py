@@ -28,6 +28,7 @@ _Texts = Annotated[
 ]
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
+_Format = Annotated[Literal["text", "html"], Field(description="Format of the text")]
 Formality = Literal["default", "formal", "informal", "more", "less", "prefer_more", "prefer_less"]  # DeepL's, and ours
 _Formality = Annotated[
     Formality,
@@ -53,7 +54,7 @@ class TranslateRequest(Body):
     q: _Texts = Field(description="Text(s) to translate", examples=["Guten Morgen"])
     source: _Source
     target: _Target
-    format: Literal["text", "html"] = Field(default="text", description="Format of the text")
+    format: _Format = "text"
     alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
     glossary: dict[str, SkipValidation[str]] | str | None = Field(  # `Glossary` checks the terms
         default=None,
@@ -81,7 +82,7 @@ class Detections(RootModel[list[Detection]]):
 
 
 class Sentence(BaseModel):
-    """A sentence, or the white space between two; joined they are the text."""
+    """A sentence, or the white space or tags between two; joined they are the text."""
 
     source: str
     text: str = Field(description="Translation")
@@ -107,6 +108,7 @@ class AlignmentRequest(Body):
     translation: str = Field(description="Its translation", examples=["Good morning"])
     source: str = Field(description="Language of the sentence", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
+    format: _Format = "text"
     formality: _Formality = "default"
 
 

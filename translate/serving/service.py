@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import StringIO
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from translate.documents.document import SignedError, Unit
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
 from translate.inference.engine import LIMIT, Engine, without_tag
+from translate.inference.formatting import take_out
 from translate.inference.search import tag_of
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.folder import has_forms_of_address
@@ -27,8 +29,9 @@ from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine,
 from translate.serving.schemas import Formality
 from translate.serving.threads import Threads
 from translate.text import formats, languages
-from translate.text.formats import FORMATS, Format
+from translate.text.formats import FORMATS, Format, Paragraph
 from translate.text.placeholders import Glossary
+from translate.text.sentences import Piece
 from translate.text.translation import Document, FormOfAddress, Search, Translation
 
 T = TypeVar("T")
@@ -50,7 +53,7 @@ _FORMS: dict[Formality, FormOfAddress | None] = {
 UNKNOWN = "unknown"  # instead of the code of a language
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
-_LINES_AT_A_TIME = 16  # of one request for alternatives
+_PIECES_AT_A_TIME = 16  # of one request for alternatives
 _N_DURATIONS = 32  # from which the time until the next free place is estimated
 
 
@@ -62,7 +65,7 @@ class Translated:
         texts: one for each text.
         alternatives: other translations of each text.
         detected: the source language; None without detection.
-        sentences: sentences of each text; empty for HTML.
+        sentences: sentences of each text.
     """
 
     texts: list[str]
@@ -174,7 +177,7 @@ class Service:
                 `target` is taken which is most probable.
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
-            n_alternatives: number of other translations of each text; HTML has none.
+            n_alternatives: number of other translations of each text.
             formality: the form of address.
 
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary or choose a form
@@ -182,7 +185,7 @@ class Service:
         """
         source, detected = self._source(texts, source, target, layout)
         if source == target:
-            same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
+            same = [[_sentence(text, Translation(text))] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
@@ -191,11 +194,10 @@ class Service:
                 document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
                 translator = self._translator(engine, ticket, document, formality)
                 documents = translator.documents(texts, ticket.check)
-                n_others = n_alternatives if layout != "html" else 0
-                others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
+                others = [_alternatives(translator, text, n_alternatives, ticket.check) for text in texts]
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
+        sentences = [_sentences(pieces) for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
     def _translator(self, engine: Engine, ticket: Ticket, document: Document, formality: Formality) -> Translator:
@@ -266,13 +268,24 @@ class Service:
             raise RefusedError(400, f"There is no model from {source} to {target}")
 
     def attention(
-        self, ticket: Ticket, text: str, translation: str, source: str, target: str, formality: Formality = "default"
+        self,
+        ticket: Ticket,
+        text: str,
+        translation: str,
+        source: str,
+        target: str,
+        layout: Format = "text",
+        formality: Formality = "default",
     ) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source, which is one sentence.
+
+        Formatting, in HTML, is left out of both, as it is for the search.
 
         Raises RefusedError if the model cannot be loaded or cannot choose this form of address, or if a sentence is too
         long, and CancelledError.
         """
+        if layout != "text":
+            text, translation = (take_out(side, formats.markup(layout)).text for side in (text, translation))
         try:
             with self.pool.engine((source, target)) as engine:
                 tag = tag_of(engine, _form_of_address(engine, formality))
@@ -380,13 +393,17 @@ def _unavailable(error: ModelUnavailableError) -> RefusedError:
 
 
 def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:
-    """Return the sentences of a text and the text between them, in order."""
-    pairs = (
-        pair
-        for piece, translation in pieces
-        for pair in (translation.sentences if translation else [(piece.text, Translation(piece.text))])
-    )
-    return [_sentence(source, found) for source, found in pairs]
+    """Return the sentences of a text and the text between them, in order; joined they are the text.
+
+    A paragraph that has line breaks within sentences is one sentence.
+    """
+    found = list[Sentence]()
+    for piece, translation in pieces:
+        whole = translation or Translation(piece.text)
+        pairs = [(source, one.text) for source, one in whole.sentences]
+        is_divided = ["".join(side) for side in zip(*pairs, strict=True)] == [piece.text, whole.text]
+        found += [_sentence(*pair) for pair in (whole.sentences if is_divided else [(piece.text, whole)])]
+    return found
 
 
 def _sentence(source: str, found: Translation) -> Sentence:
@@ -394,28 +411,31 @@ def _sentence(source: str, found: Translation) -> Sentence:
 
 
 def _alternatives(translator: Translator, text: str, n: int, check: Callable[[], None]) -> list[str]:
-    """Return n other translations of a text; those of each line are joined in order of their ranks.
+    """Return n other translations of a text; those of each piece are joined in order of their ranks.
 
-    `check` is called for each line and may raise an exception to give up.
+    `check` is called for each piece and may raise an exception to give up.
     """
     if not n:
         return []
-    content = text.removeprefix("\ufeff")  # a byte order mark stays in front
-    lines = content.split("\n")
+    layout = translator.document.layout
+    pieces = list(formats.reader(layout)(StringIO(text, newline="\n")))
+    different = list(dict.fromkeys(piece for piece in pieces if piece.translate))
+    if not different:
+        return []
 
-    def others(line: str) -> list[str]:
+    def others(piece: Piece) -> list[str]:
         check()
-        return translator.alternatives(line, n)
+        paragraph = Paragraph(piece, layout)
+        found = [paragraph.laid_out(other) for other in translator.alternatives(paragraph.plain, n)]
+        return [other for other in found if other is not None]
 
-    def alone(line: str) -> list[str]:
+    def alone(piece: Piece) -> list[str]:
         check()
-        return [translator(line)]
+        return [next(translator.pieces([piece])).text] if piece.translate else [piece.text]
 
-    different = list(dict.fromkeys(lines))
-    with ThreadPoolExecutor(min(_LINES_AT_A_TIME, len(different))) as threads:  # their searches share batches
+    with ThreadPoolExecutor(min(_PIECES_AT_A_TIME, len(different))) as threads:  # their searches share batches
         ranked = dict(zip(different, threads.map(others, different), strict=True))
     n_ranks = max(map(len, ranked.values()))
-    columns = [ranked[line] or alone(line) for line in lines] if n_ranks else []
-    mark = text[: len(text) - len(content)]
-    wholes = [mark + "\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
+    columns = [ranked.get(piece) or alone(piece) for piece in pieces] if n_ranks else []
+    wholes = ["".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -157,7 +158,23 @@ def test_html_keeps_tags_and_scripts(server: Live, translator: Translator) -> No
     page = f'<p class="green">{GERMAN}</p>{script}<img src=x onerror="alert(1)">'
     answer = server.translate(page, format="html", alternatives=2).json()
     assert answer["translatedText"] == page.replace(GERMAN, translator(GERMAN))
-    assert answer["alternatives"] == []
+    others = server.translate(GERMAN, alternatives=2).json()["alternatives"]
+    assert others
+    assert answer["alternatives"] == [page.replace(GERMAN, other) for other in others]
+
+
+def test_alternatives_of_html_keep_formatting_and_lines(server: Live) -> None:
+    page = "<ul>\n<li>der <b>Hund</b> schläft\nim Haus.</li>\n<li>42</li>\n</ul>"
+    answer = server.translate(page, format="html", alternatives=3).json()
+    texts = [answer["translatedText"], *answer["alternatives"]]
+    assert 1 < len(texts) == len(set(texts))
+    assert {tuple(re.findall(r"</?\w+>", text)) for text in texts} == {tuple(re.findall(r"</?\w+>", page))}
+    assert {text.count("\n") for text in texts} == {page.count("\n")}
+    plain = server.translate(re.sub("</?b>", "", page), format="html", alternatives=3).json()
+    assert [re.sub("</?b>", "", text).split() for text in answer["alternatives"]] == [
+        text.split() for text in plain["alternatives"]
+    ]
+    assert server.translate(["<p>42</p>", "<br>"], format="html", alternatives=3).json()["alternatives"] == [[], []]
 
 
 @pytest.mark.parametrize(

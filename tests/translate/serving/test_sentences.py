@@ -33,9 +33,28 @@ def test_without_the_option_the_answer_is_that_of_libretranslate(server: Live) -
     assert server.translate(GERMAN).json().keys() == {"translatedText"}
     assert server.translate(GERMAN, sentences=False).json().keys() == {"translatedText"}
     assert len(server.translate([GERMAN, FOREIGN], sentences=True).json()["sentences"]) == 2
-    assert server.translate(f"<p>{GERMAN}</p>", format="html", sentences=True).json()["sentences"] == []
-    same = server.translate(f"<p>{GERMAN}</p>", target="de", format="html", sentences=True).json()
-    assert same["sentences"] == []
+
+
+HTML = st.lists(
+    st.sampled_from(["<p>", "</p>", "<b>", "</b>", "<br>", "<script>x</script>", "&amp;", "ü", *" \n", GERMAN])
+)
+
+
+@given(parts=HTML)
+def test_sentences_of_html_joined_are_the_text_and_its_translation(server: Live, parts: list[str]) -> None:
+    text = "".join([*parts, "das Kind"])
+    answer = server.translate(text, format="html", sentences=True).json()
+    assert "".join(sentence["source"] for sentence in answer["sentences"]) == text
+    assert "".join(sentence["text"] for sentence in answer["sentences"]) == answer["translatedText"]
+
+
+def test_tags_of_html_are_between_sentences_or_in_them(server: Live) -> None:
+    page = f"<p><b>{GERMAN}</b> {FOREIGN}</p>"
+    found = server.translate(page, format="html", sentences=True).json()["sentences"]
+    assert [one["source"] for one in found] == ["<p>", f"<b>{GERMAN}</b>", " ", FOREIGN, "</p>"]
+    assert [one["suspicious"] for one in found] == [False, found[1]["suspicious"], False, True, False]
+    (same,) = server.translate(page, "de", "de", format="html", sentences=True).json()["sentences"]
+    assert (same["source"], same["text"]) == (page, page)
 
 
 def test_a_sentence_in_another_language_is_flagged(server: Live) -> None:
@@ -44,6 +63,12 @@ def test_a_sentence_in_another_language_is_flagged(server: Live) -> None:
     assert (second["suspicious"], second["flags"], second["text"]) == (True, ["language"], FOREIGN)
     same = server.translate(FOREIGN, "en", "en", sentences=True).json()["sentences"]
     assert same == [{"source": FOREIGN, "text": FOREIGN, "suspicious": False, "flags": []}]
+
+
+def test_the_alignment_of_html_is_that_of_its_words(server: Live) -> None:
+    pair = {"q": GERMAN, "translation": "the dog sleeps."}
+    formatted = {"q": f"<b>{GERMAN}</b>", "translation": "the <b>dog <i>sleeps</i></b>.", "format": "html"}
+    assert align(server, **formatted) == align(server, **pair)
 
 
 def align(server: Live, **body: object) -> object:
