@@ -11,11 +11,13 @@ import gzip
 import hashlib
 import json
 import lzma
+import math
 import os
 import shutil
 import stat
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -343,6 +345,27 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(cannot_read(path, error)) from error
+
+
+def strict_json(text: str) -> object:
+    """Return the value of JSON; ValueError if it is none or an object has a key twice, RecursionError if it is too deep.
+
+    As in other readers, an integer that no double can hold is infinite: Python reads no integer of over 4300 digits.
+    """
+    return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"an object has the key {twice!r} twice")
+    return values
+
+
+def _integer(digits: str) -> int | float:
+    value = float(digits)
+    return value if math.isinf(value) else int(digits)
 
 
 def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:

@@ -26,7 +26,7 @@ import yaml
 
 from translate.config.schema import HubSource
 from translate.errors import UserError
-from translate.files import read_lines
+from translate.files import read_lines, strict_json
 
 PLACE, RECORD = "place", "record"  # columns of `Records`
 
@@ -185,8 +185,8 @@ def _json_list(name: str, path: Path, field: str | None) -> Iterable[object] | N
     if field is None and begins != "[":
         return None
     try:
-        items = json.loads(path.read_text(encoding="utf-8-sig"))
-        items = items if field is None else items[field]
+        items = strict_json(path.read_text(encoding="utf-8-sig"))
+        items = items if field is None else items[field]  # type: ignore[index]
     except (ValueError, RecursionError, LookupError, TypeError) as error:
         raise UserError(f"{name}: not a JSON file with a list of objects: {error}; correct the file") from error
     if not isinstance(items, list):

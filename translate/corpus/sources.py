@@ -21,7 +21,7 @@ from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
 from translate.documents import tmx
 from translate.errors import UserError
-from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256
+from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256, strict_json
 from translate.text.formats import unquoted
 from translate.text.placeholders import SYMBOL, protect, symbol
 
@@ -220,7 +220,7 @@ def _json_record(source: data.RecordSource | data.HubSource, where: str, line: s
     if not line.strip():
         return {column.split(".")[0]: None for column in (source.source, source.target)}
     try:
-        return json.loads(line)
+        return strict_json(line)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not a JSON object: {error}; write one object on each line") from error
 

@@ -296,6 +296,9 @@ def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
         ('{"translation": {"de": "ja", "fr": "oui"}}', "there is no 'translation.en': at 'en' it holds de, fr"),
         ('{"translation": {"de": 5, "en": "five"}}', "'translation.de' is 5, not text"),
         (r'{"translation": {"de": "\ud83d", "en": "half"}}', "'translation.de' holds half of a surrogate pair"),
+        ('{"translation": {"de": "ja", "de": "nein", "en": "yes"}}', "has the key 'de' twice"),
+        ('{"translation": {"de": "ja", "en": "yes"}, "translation": null}', "has the key 'translation' twice"),
+        (f'{{"translation": {{"de": {"7" * 5003}, "en": "many"}}}}', "'translation.de' is Infinity, not text"),
     ],
 )
 def test_an_unusable_json_line_is_named(tmp_path: Path, line: str, words: str) -> None:
@@ -303,6 +306,11 @@ def test_an_unusable_json_line_is_named(tmp_path: Path, line: str, words: str) -
     message = problem(source, tmp_path)
     assert "a.jsonl, line 2: " in message
     assert words in message
+
+
+def test_a_large_number_beside_the_text_is_no_mistake(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path, f'{{"id": {"7" * 5003}, "translation": {{"de": "ja", "en": "yes"}}}}')
+    assert list(read_pairs(source, tmp_path)) == [("ja", "yes")]
 
 
 def write_parquet(folder: Path, rows: list[dict[str, object]]) -> None:
@@ -501,6 +509,14 @@ def test_a_value_of_another_type_is_refused_with_its_line(
     with pytest.raises(UserError, match=r"set train: train\.jsonl, line 2: ") as caught:
         records(hub_folder, "\n".join(rows), source=f"{prefix}de", target=f"{prefix}en")
     assert f"'{prefix}de' is {shown}, not text" in str(caught.value)
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_key_that_a_record_has_twice_is_refused(hub_folder: Path, is_list: bool) -> None:
+    """JSON readers keep the last value and drop the others without a word."""
+    rows = ['{"de": "ja", "en": "yes"}', '{"de": "nein", "en": "no", "de": "doch"}']
+    with pytest.raises(UserError, match="has the key 'de' twice"):
+        records(hub_folder, f"[{', '.join(rows)}]" if is_list else "\n".join(rows))
 
 
 def test_a_row_without_a_key_is_named_and_the_columns_are_not_blamed(hub_folder: Path) -> None:
