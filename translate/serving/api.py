@@ -358,7 +358,9 @@ def _listed(q: str | list[str]) -> list[str]:
 def _charge(
     state: State, request: Request, texts: Sequence[str], client: Client, n_more: int = 0
 ) -> Callable[[], None]:
-    """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character.
+    """Count the characters of a request; RefusedError if they, or its lines, are too many.
+
+    An empty text counts as one character.
 
     Args:
         n_more: characters that are no text to translate, such as those of a glossary.
@@ -367,6 +369,9 @@ def _charge(
     """
     n_characters = sum(max(1, len(text)) for text in texts) + n_more
     request.state.characters = n_characters  # for the log
+    if (n_lines := sum(text.count("\n") for text in texts)) > schemas.MOST_TEXTS:  # a line costs as much as a text
+        most = schemas.MOST_TEXTS
+        raise RefusedError(400, f"Invalid request: request has {n_lines} lines; send at most {most} at a time")
     return state.access.charge(client, n_characters)
 
 

@@ -3,6 +3,7 @@
 A large body takes seconds and many times its size, so it is read in a thread, one at a time.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -51,10 +52,15 @@ def query_value(query: bytes, name: str) -> str:
 
 
 def _json(body: bytes) -> dict[str, Any]:
+    is_collecting = gc.isenabled()
+    gc.disable()  # no other thread runs meanwhile, and looking for garbage among millions of values takes longer
     try:
         values = from_json(body)
     except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
         raise RefusedError(400, "Invalid JSON format") from error
+    finally:
+        if is_collecting:
+            gc.enable()
     if not isinstance(values, dict):
         raise RefusedError(400, "Invalid JSON format")
     return values

@@ -238,6 +238,19 @@ def test_a_list_of_too_many_texts_is_refused_before_the_work(
     assert answer.json() == {"error": "Invalid request: q parameter has 8 texts; send at most 7 at a time"}
 
 
+@pytest.mark.parametrize("path", ["/translate", "/detect"])
+def test_a_text_of_too_many_lines_is_refused_before_the_work(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """A million empty lines stopped all other requests for a second, and took their whole time."""
+    monkeypatch.setattr(schemas, "MOST_TEXTS", 7)
+    with live(options, tmp_path) as server:
+        for texts, status in (("a\n" * 7, 200), (["\n" * 3, "\n" * 4], 200), ("\n" * 8, 400), (["\n" * 5] * 2, 400)):
+            answer = server.http.post(path, json={"q": texts, "source": "de", "target": "de"})
+            assert answer.status_code == status
+    assert answer.json() == {"error": "Invalid request: request has 10 lines; send at most 7 at a time"}
+
+
 FIELDS = st.dictionaries(st.text(max_size=5), st.text(max_size=30), min_size=1, max_size=5)
 
 
