@@ -350,7 +350,7 @@ def read_bytes(path: Path) -> bytes:
 def strict_json(text: str) -> object:
     """Return the value of JSON; ValueError if it is none or an object has a key twice, RecursionError if it is too deep.
 
-    As in other readers, an integer that no double can hold is infinite: Python reads no integer of over 4300 digits.
+    An integer that no double can hold is infinite, as in other readers; Python reads none of over 4300 digits.
     """
     return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
 

@@ -25,6 +25,7 @@ Values = tuple[str, ...]
 
 _LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
+_DAY = 24 * 60  # minutes
 _LONGEST_HOUR = 5  # characters of 14:30
 _MONTHS = 12
 _HALF = "0.5"
@@ -158,7 +159,7 @@ def missing(output: str, source: str, target_language: str, source_language: str
     lost = _unmatched(wanted, found, knows_months=target is not None)
     if lost:
         words = _in_digits(output, target_language)
-        found = sorted([*find(words, target_language), *_named(words, target_language)])
+        found = sorted([*find(words, target_language), *_named(words, target_language), *_relative(words, target)])
         in_words = {one.start for one in _unmatched(wanted, found, knows_months=target is not None)}
         lost = [one for one in lost if one.start in in_words]
     if any(map(_letters, lost)):
@@ -495,9 +496,7 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     minutes_of = set[int]()
     for last, words in clocks.items():
         i = last
-        named = {name: text_of for name, text_of in words.groupdict().items() if text_of}
-        half = named.get("half", "a" if "early" in named else "p" if "late" in named else "").lower()
-        minutes = named.get("minutes")
+        half, minutes = _half(words), words.groupdict().get("minutes")
         hours = _hours(numbers[i].text, n_hours, half, is_late=is_late)
         if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
             minutes_of.add(i + 1)
@@ -518,6 +517,12 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
 
 def _clock_words(number: Number, text: str, known: Sequence[Language]) -> re.Match[str] | None:
     return next((words for language in known if (words := language.clock.match(text, number.stop))), None)
+
+
+def _half(words: re.Match[str] | None) -> str:
+    """Return the half of the day, "a" or "p", that words after a number name; "" if they name none."""
+    named = {name: text for name, text in words.groupdict().items() if text} if words else {}
+    return named.get("half", "a" if "early" in named else "p" if "late" in named else "").lower()
 
 
 @lru_cache(2**12)
@@ -550,6 +555,20 @@ def _named(text: str, code: str) -> list[Number]:
     """Return the times of day, months and other numbers that have names, such as noon, May and a dozen."""
     pattern, meanings = _names(code)
     return [_word(*match.span(), meanings[(match.lastindex or 1) - 1]) for match in pattern.finditer(text)]
+
+
+def _relative(text: str, language: Language | None) -> list[Number]:
+    """Return the times of day that are counted from an hour, such as a quarter past 8."""
+    if language is None:
+        return []
+    found = []
+    for minutes, words in language.relative_times.items():
+        for match in re.finditer(rf"(?i)\b(?:{'|'.join(words)}) (\d{{1,2}})(?!\d|[.,:]\d)", text):
+            half = _half(language.clock.match(text, match.end()))
+            hours = _hours(match[1], _HALF_DAY, half, is_late=False)
+            moved = (divmod((h * 60 + m + int(minutes)) % _DAY, 60) for h, m in hours)
+            found.append(_word(*match.span(), Meaning("", hours=tuple(moved), is_clock=True)))
+    return found
 
 
 @cache

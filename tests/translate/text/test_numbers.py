@@ -269,6 +269,41 @@ def test_the_same_time_of_day_is_there_in_12_and_24_hours(german: str, english: 
     assert lost(english, german, ("en", "de")) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "output", "is_lost"),
+    [
+        ("Um 8:15 Uhr", "At a quarter past eight.", False),
+        ("Um 20.15 Uhr", "At quarter past eight in the evening", False),
+        ("Um 8:15 Uhr", "At a quarter past eight pm", True),
+        ("Um 8:15 Uhr", "At a quarter to eight", True),
+        ("Um 8:30 Uhr", "At half past eight", False),
+        ("Um 8:30 Uhr", "At half past nine", True),
+        ("Um 23:45 Uhr", "At a quarter to twelve, as always", False),
+        ("Um 7 Uhr 5 kommt er.", "He comes at 7:05.", False),
+        ("Er kommt um 8 Uhr 35.", "He comes at 8:35.", False),
+        ("Er kommt um 8 Uhr 5.", "He comes at 8:15.", True),
+        ("Ab 8 Uhr 3 Personen", "5 persons from 8 o'clock", True),
+    ],
+)
+def test_minutes_in_words_and_of_one_digit(source: str, output: str, is_lost: bool) -> None:
+    assert bool(lost(source, output)) == is_lost
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "is_lost"),
+    [
+        ("At 8:30 am", "Um halb neun", False),
+        ("At 8:30 am", "Um halb acht", True),
+        ("At 7:45 pm", "Um Viertel vor acht.", False),
+        ("At 8:15 am", "Um viertel nach acht", False),
+        ("At 8:45 am", "Um dreiviertel neun", False),
+        ("At 12:30 am", "Um halb eins", False),
+    ],
+)
+def test_german_times_that_are_counted_from_an_hour(source: str, output: str, is_lost: bool) -> None:
+    assert bool(lost(source, output, ("en", "de"))) == is_lost
+
+
 @given(st.integers(0, 23), st.integers(0, 23), st.integers(0, 59))
 def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: int) -> None:
     half = f"{other % 12 or 12}:{minutes:02} {'ap'[other >= 12]}m"

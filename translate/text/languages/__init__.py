@@ -68,6 +68,7 @@ class Language:
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for an hour, by the hour.
+        relative_times: words before an hour that change it, by the minutes that they add.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
         labels: words before a number that is a name, such as that of a version.
@@ -97,6 +98,7 @@ class Language:
     clock_hours: int
     later: re.Pattern[str]
     named_hours: dict[str, tuple[str, ...]]
+    relative_times: dict[str, tuple[str, ...]]
     named_numbers: dict[str, tuple[str, ...]]
     months: tuple[str, ...]
     labels: Words
