@@ -348,7 +348,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def strict_json(text: str) -> object:
-    """Return the value of JSON; ValueError if it is none or an object has a key twice, RecursionError if it is too deep.
+    """Return the value of JSON; ValueError if it is none or an object has a key twice, RecursionError if it is deep.
 
     An integer that no double can hold is infinite, as in other readers; Python reads none of over 4300 digits.
     """
