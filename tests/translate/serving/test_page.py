@@ -556,6 +556,19 @@ def test_a_document_of_word_is_dropped_and_comes_back(page: Page) -> None:
     assert test_ooxml.texts(download.value.path().read_bytes(), "a.docx") == [ENGLISH, "a child"]
 
 
+def test_a_catalog_of_gettext_comes_back_with_its_translations(page: Page) -> None:
+    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    data = f'{head}#: a.c:3\nmsgid "{GERMAN}"\nmsgstr ""\n\nmsgid "das Kind"\nmsgstr "the kid"\n'
+    catalog = {"name": "a.po", "mimeType": "text/x-gettext-translation", "buffer": data.encode()}
+    page.set_input_files("#file", catalog)  # type: ignore[arg-type]
+    with page.expect_download() as download:
+        page.click("#files a")
+    assert download.value.suggested_filename == "a_en.po"
+    after = download.value.path().read_text(encoding="utf-8")
+    assert f'#: a.c:3\n#, fuzzy\nmsgid "{GERMAN}"\nmsgstr "{ENGLISH}"\n' in after
+    assert after.endswith('msgid "das Kind"\nmsgstr "the kid"\n')
+
+
 def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page) -> None:
     held = list["sync_api.Route"]()
     page.route("**/translate_file", lambda route: held.append(route), times=1)
