@@ -76,6 +76,10 @@ def run(options: Translating, writing: Writing, translator: "Translator", settin
     if n := job.n_new:
         seconds = time.perf_counter() - start
         say(f"{n:,} paragraph{'s' if n > 1 else ''} in {seconds:,.1f} s, {n / seconds:,.0f} paragraphs/s")
+    elif job.is_done:
+        say(f"{options.input}: all of its texts have a translation already; add --all to replace them")
+    elif not job.has_texts:
+        say(f"{options.input}: has no text to translate")
 
 
 def apply(options: Translating, writing: Writing) -> None:
@@ -171,6 +175,16 @@ class _Job:
         write_json(record, asdict(progress), durable=True)
         units.unlink()
         hidden(units, "resume").unlink()
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the document has texts that may be translated."""
+        return bool(self._file.units)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the document has a translation of each text, and keeps them."""
+        return self.has_texts and not self._reading.replace and all(unit.done is not None for unit in self._file.units)
 
     @property
     def _output(self) -> Path:

@@ -199,6 +199,23 @@ def test_other_names_of_an_output_are_taken(name: str, output: str, echo: Echo) 
     assert main(["--input", name, "--output", "y.json", "--json"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("# A comment\n", "has no text to translate"),
+        ("Die Katze.=>The cat.\n", "all of its texts have a translation already; add --all to replace them"),
+    ],
+)
+def test_a_document_without_a_text_to_translate_is_copied_and_says_why(
+    content: str, said: str, echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("x.notes").write_text(content, encoding="utf-8")
+    for options in ([], ["--resume", "--force"]):
+        assert run("--output", "y.notes", *options) == 0
+        assert written() == content
+        assert capsys.readouterr().err == f"translate: x.notes: {said}\n"
+
+
 def test_the_format_of_a_document_can_be_overruled(echo: Echo) -> None:
     Path("x.yaml").write_text("Guten Morgen\n", encoding="utf-8")
     assert main(["--input", "x.yaml", "--output", "y", "--format", "text"]) == 0
