@@ -4,6 +4,8 @@ ARB         the messages; what begins with "@" is about them, and "@@locale" cha
 i18next     all strings; a plural gets the forms that the target language has and the source language has not
 others      all strings but those of keys that begin with "@", "$" or "//"; of an object with a "message" (Chrome) or
             a "defaultMessage" (FormatJS) only that; of one with a "locale" and "translations" (Angular) only these
+
+A string that is an identifier, such as user_name, is no text: programs compare it.
 """
 
 import json
@@ -22,6 +24,7 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
 
 @dataclass(slots=True)
@@ -184,9 +187,9 @@ _OF_FORMATJS = ("description", "id", "file", "start", "end", "line", "col")
 
 
 def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]:
-    """Yield the value of a string, unless it is blank."""
+    """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node)
-    if text.strip():
+    if text.strip() and not _IDENTIFIER.fullmatch(text):
         encode = partial(writer.string, like=file.text[node.start : node.stop])
         body = plain(text, variables, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))

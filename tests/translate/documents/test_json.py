@@ -65,6 +65,18 @@ def test_texts_are_those_of_messages(before: str, wanted: list[str]) -> None:
     assert translated("a.json", before.encode(), target="en") == before.encode()
 
 
+@pytest.mark.parametrize(
+    "value", ["user_name", "MAX_SIZE", "de_DE", "app.title.main", "primaryButton", "arrow_back_ios"]
+)
+def test_identifiers_are_no_texts(value: str) -> None:
+    assert texts("a.json", f'{{"a": "{value}", "b": "{value} two"}}'.encode()) == [f"{value} two"]
+
+
+@pytest.mark.parametrize("value", ["E-Mail", "und/oder", "GmbH", "z.B.", "OK", "Hello.", "Datei", "über_uns", "a.m."])
+def test_words_with_signs_are_texts(value: str) -> None:
+    assert texts("a.json", f'{{"a": "{value}"}}'.encode()) == [value]
+
+
 def test_each_branch_of_a_message_is_translated() -> None:
     before = '{"a": "{n, plural, =0 {no file} one {# file in {dir}} other {{s, select, x {y} other {# files}}}}!"}'
     after = translated("a.json", before.encode(), upper).decode()
