@@ -3,8 +3,8 @@
 Macros of fonts are formatting around their argument. Formulas, references, code and macros that are not known are
 objects with all of their arguments; labels and comments are beside their word. Accents, quotation marks and dashes are
 read as letters and signs, and written as the file writes them. Of the preamble only titles are text; options of babel
-that name the source language name the target language afterwards, so the shorthands of German, such as "a for ä, are
-read as letters too, and a quotation mark in a German translation is written as no shorthand.
+that name the source language name the target language afterwards, so the shorthands of German, such as "a for a letter
+with a diaeresis, are read as letters too, and a quotation mark in a German translation is written as no shorthand.
 """
 
 import re
