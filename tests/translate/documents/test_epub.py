@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.translate.documents.capitals import MARK, Stub, marked, reverse, translated, upper
+from tests.translate.documents.stubs import MARK, Stub, marked, reverse, translated, upper
 from translate.documents.document import Reading, read
 from translate.errors import UserError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from tests.translate.documents.capitals import reverse
+from tests.translate.documents.stubs import reverse
 from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
 from translate.documents.document import Reading, read
 from translate.errors import UserError
