@@ -103,7 +103,7 @@ HISTORY = """![BLEU of the models trained one after the other, by run and direct
 
 Each of these models began with the weights of one before it; the ninth of each direction was the last that shipped. The
 models that ship now were trained from scratch, in three stages, by one recipe, `configs/shipped` at commit
-6baab8536, whose settings were completed between the stages. The loss on newstest2013 during these stages:
+6baab8530, whose settings were completed between the stages. The loss on newstest2013 during these stages:
 
 ![Validation loss of the three stages of both directions, by tokens read](docs/images/learning.svg)
 

@@ -3,6 +3,7 @@
 import ast
 import codeop
 import contextlib
+import functools
 import gzip
 import io
 import json
@@ -207,11 +208,31 @@ def test_every_commit_of_a_record_is_in_the_history():
         own = {value["commit"]} if isinstance(value, dict) and isinstance(value.get("commit"), str) else set()
         return own.union(*map(commits, parts))
 
+    lost = {name: commits(record) - history() for name, record in records().items()}
+    assert {name: found for name, found in lost.items() if found} == {}
+
+
+def test_every_commit_that_a_page_names_is_in_the_history():
+    pages = [
+        ROOT / "README.md",
+        ROOT / "RESULTS.md",
+        *DOCS.rglob("*.md"),
+        *(ROOT / "translate/models").glob("*/README.md"),
+    ]
+    found = {}
+    for path in pages:
+        named = re.findall(
+            r"\b(?<!@)(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{8,40}\b", path.read_text(encoding="utf-8")
+        )
+        found |= {str(path): lost for lost in named if not any(commit.startswith(lost) for commit in history())}
+    assert found == {}
+
+
+@functools.cache
+def history() -> frozenset[str]:
     if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("needs a clone with its history")
-    history = set(git("rev-list", "HEAD").split())
-    lost = {name: commits(record) - history for name, record in records().items()}
-    assert {name: found for name, found in lost.items() if found} == {}
+    return frozenset(git("rev-list", "HEAD").split())
 
 
 def git(*arguments: str) -> str:
