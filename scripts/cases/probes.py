@@ -49,8 +49,7 @@ from translate.files import read_lines
 from translate.inference.translator import Translator
 from translate.models.folder import has_forms_of_address
 from translate.text.formality import LANGUAGE, TAGS, form_of_address
-from translate.text.formats import Format
-from translate.text.translation import Document, FormOfAddress, Opening, Search, Translation
+from translate.text.translation import Document, Format, FormOfAddress, Opening, Search, Translation
 
 Table = dict[str, dict[str, Any]]  # figures of each form
 Judge = Callable[[str], bool]  # of a translation

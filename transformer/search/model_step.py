@@ -12,10 +12,7 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from transformer.search.beam import Step, WithoutRepeats, beam_search, greedy_search
-from transformer.search.constraints import ForcedPrefix, constrained_search
-from transformer.search.ensemble import EnsembleStep
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
-from transformer.search.sampling import sample
 
 _CHUNK = 32  # rows of scores that are converted and normalised at a time, so that they stay in the CPU's cache
 
@@ -114,10 +111,15 @@ def _search(models: Sequence[Transformer], requests: Sequence[Request], config: 
     step, device = request_step(models, requests, config.no_repeat), models[0].device
     config = replace(config, bos=models[0].config.bos, eos=models[0].config.eos)
     lengths = [request.max_length for request in requests]
+    # Searches and steps that few requests need are imported where they begin.
     if (sampling := config.sampling) is not None:
+        from transformer.search.sampling import sample
+
         seeds = [[f"{sampling.seed} {k} {list(request.ids)}" for k in range(config.n_best)] for request in requests]
         return sample(step, lengths, seeds, config, device=device)
     if requests[0].phrases:
+        from transformer.search.constraints import constrained_search
+
         alpha = config.phrase_alpha
         config = replace(config, alpha=min(config.alpha, SearchConfig.alpha) if alpha is None else alpha)
         return constrained_search(step, lengths, [request.phrases for request in requests], config, device=device)
@@ -131,8 +133,14 @@ def request_step(models: Sequence[Transformer], requests: Sequence[Request], no_
     """Return the step function of the models for these sources, prefixes, and n-grams that may not be repeated."""
     sources = [request.ids for request in requests]
     steps = [ModelStep(model, source_batch(model, sources)) for model in models]
-    step: Step = steps[0] if len(steps) == 1 else EnsembleStep(steps)
+    step: Step = steps[0]
+    if len(steps) > 1:
+        from transformer.search.ensemble import EnsembleStep
+
+        step = EnsembleStep(steps)
     if any(request.prefix for request in requests):
+        from transformer.search.constraints import ForcedPrefix
+
         step = ForcedPrefix(step, [request.prefix for request in requests])
     return WithoutRepeats(step, no_repeat) if no_repeat else step
 

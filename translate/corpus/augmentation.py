@@ -35,10 +35,8 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from translate.config.schema import AugmentationConfig
-from translate.corpus import localized
 from translate.corpus.cleaning import n_words
 from translate.corpus.sources import Pair, untagged, with_symbols
-from translate.text import languages
 from translate.text.formality import TAGS, form_of_address
 from translate.text.placeholders import SYMBOL, symbol
 
@@ -84,7 +82,6 @@ class Augmenter:
         target: str = "",
         is_held_out: Callable[[Pair], bool] = lambda pair: False,
     ) -> None:
-        rules = languages.find(source)
         self._rates = {kind: rate for kind, rate in config.model_dump(exclude={"formality"}).items() if rate}
         self._formality = config.formality
         self._langpair = f"{source}-{target}"
@@ -99,7 +96,7 @@ class Augmenter:
             "ending": _other_ending,
             "symbols": partial(_with_symbols_for_words, dictionary, n_symbols),
             "names": self._renamed,
-            "spelling": partial(_respelled, rules.respellings if rules else ()),
+            "spelling": partial(_respelled, source),
             "typos": _mistyped,
         }
         self._words = {*dictionary, *dictionary.values()}
@@ -145,6 +142,8 @@ class Augmenter:
 
     def _with_other_values(self, pair: Pair, rate: float) -> Iterator[Pair]:
         """Yield the pair with other dates, times, numbers and amounts, and such text alone."""
+        from translate.corpus import localized  # its patterns take time, which other variants need not
+
         kinds = localized.kinds(pair, self._langpair)
         copies = max((_COPIES[kind] for kind in kinds), default=0)
         for i in range(copies):
@@ -245,11 +244,14 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
     return None
 
 
-def _respelled(respellings: Sequence[Mapping[str, str]], pair: Pair, choice: float) -> Pair | None:
-    """Return the pair with the source in one of the spellings; None if that changes nothing."""
-    if not respellings:
+def _respelled(language: str, pair: Pair, choice: float) -> Pair | None:
+    """Return the pair with the source in one of the spellings of its language; None if that changes nothing."""
+    from translate.text import languages  # the others do without
+
+    rules = languages.find(language)
+    if rules is None or not rules.respellings:
         return None
-    table = {ord(old): new for old, new in respellings[int(choice * len(respellings))].items()}
+    table = {ord(old): new for old, new in rules.respellings[int(choice * len(rules.respellings))].items()}
     source = pair[0].translate(table)
     if pair[0].isupper():
         source = source.upper()

@@ -22,7 +22,6 @@ from translate.config.schema import MonoSource, Source
 from translate.documents import tmx
 from translate.errors import UserError
 from translate.files import DAMAGED, cannot_read, evenly, json_sha256, read_lines, sample_lines, sha256, strict_json
-from translate.text.formats import unquoted
 from translate.text.placeholders import SYMBOL, protect, symbol
 
 if TYPE_CHECKING:
@@ -183,6 +182,8 @@ def _synthetic_file(source: data.MonoSource, root: Path) -> Path:
 
 
 def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
+    from translate.text.formats import unquoted  # with the formats of documents, which other sources do without
+
     last = max(source.source, source.target)
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")

@@ -15,7 +15,6 @@ from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
 from translate.inference.engine import LIMIT, Engine, Ids, without_tag
 from translate.models.folder import ModelFolder, TranslationSpec, has_forms_of_address, not_finite
-from translate.text import sentences
 from translate.text.translation import FormOfAddress, Translation, join
 
 if TYPE_CHECKING:
@@ -197,6 +196,8 @@ class SentenceSearch:
         """
         encode, found = self.engine.tokenizer.encode, [ids]
         if len(ids) > limit:
+            from translate.text import sentences  # few sentences are that long
+
             found = [encode(part) for part in sentences.cut(sentence, lambda text: len(encode(text)) <= limit)]
         return [tuple(part) for part in found if part]
 

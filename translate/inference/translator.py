@@ -28,10 +28,10 @@ from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats
-from translate.text.formats import WINDOW, Format, Paragraph, one_line, windows
+from translate.text.formats import WINDOW, Paragraph, windows
 from translate.text.placeholders import Glossary, tagged
 from translate.text.sentences import Piece
-from translate.text.translation import Document, Opening, Search, Translation, join, require_beam
+from translate.text.translation import Document, Format, Opening, Search, Translation, join, one_line, require_beam
 
 if TYPE_CHECKING:
     from translate.documents.document import Reading, Unit

@@ -29,10 +29,10 @@ from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine,
 from translate.serving.schemas import Formality
 from translate.serving.threads import Threads
 from translate.text import formats, languages
-from translate.text.formats import FORMATS, Format, Paragraph
+from translate.text.formats import FORMATS, Paragraph
 from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece
-from translate.text.translation import Document, FormOfAddress, Search, Translation
+from translate.text.translation import Document, Format, FormOfAddress, Search, Translation
 
 T = TypeVar("T")
 

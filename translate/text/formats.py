@@ -17,8 +17,8 @@ from typing import Literal, get_args
 from translate.text.markup import INDENT, QUOTE, markdown, read_html, read_markdown, wrapped
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
+from translate.text.translation import Format, one_line
 
-Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
@@ -191,14 +191,7 @@ def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterabl
     yield from read(chain([first] if first else [], rest))
 
 
-# With the indentation of the next line. White space is tried from its beginning only, as it may be long.
-_BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
 _CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
-
-
-def one_line(text: str) -> str:
-    """Return a text without its line breaks."""
-    return _BREAK.sub(" ", text.removesuffix("\n"))
 
 
 class Paragraph:

@@ -25,6 +25,7 @@ about as long as translating a sentence, so they do without it. The flags of a t
 The flags in `SUSPICIOUS` say that the translation may be wrong.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +45,6 @@ from translate.options import (
     option,
     validate,
 )
-from translate.text.formats import Format
 from translate.text.placeholders import Glossary
 
 MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
@@ -53,7 +53,10 @@ SAMPLING = "Sampling"
 SUSPICIOUS = frozenset(
     {"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "tags", "confidence"}
 )
+# A line break with the indentation of the next line. White space is tried from its beginning only, as it may be long.
+_BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
 
+Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
 FormOfAddress = Literal["formal", "informal"]
@@ -354,6 +357,11 @@ class Translation:
         names = ("text", "score", "log_prob", "tokens", "split", "confidence", "suspicious", "flags")
         reranked = () if self.reverse_log_prob is None else ("reverse_log_prob", "rerank_score")
         return {name: getattr(self, name) for name in (*names, *reranked)}
+
+
+def one_line(text: str) -> str:
+    """Return a text without its line breaks."""
+    return _BREAK.sub(" ", text.removesuffix("\n"))
 
 
 def join(parts: Sequence[Translation]) -> Translation:

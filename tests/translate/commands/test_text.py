@@ -35,9 +35,9 @@ from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.options import names_of
-from translate.text.formats import FORMATS, LINE_FORMATS, Format, reader, windows
+from translate.text.formats import FORMATS, LINE_FORMATS, reader, windows
 from translate.text.sentences import Piece
-from translate.text.translation import SUSPICIOUS, Document, Opening, Translation
+from translate.text.translation import SUSPICIOUS, Document, Format, Opening, Translation
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
 

@@ -283,7 +283,7 @@ def test_unequal_counts_name_the_system_and_both_counts() -> None:
         check_hypotheses("out.txt", CASED_REFERENCES[:5], CASED_REFERENCES)
 
 
-SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft in the house."]
+SOURCES = ["der Hund singt im Haus.", "die Katze\n am See.", "die Katze am See.", "", "das Kind läuft in the house."]
 
 
 def test_the_validation_score_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
