@@ -44,7 +44,7 @@ from translate.machine import choose_device, choose_dtype, keep_kernels, tune_ma
 from translate.models.folder import ModelFolder
 from translate.text.translation import Search
 from translate.training.checkpoints import TrainState
-from translate.training.plan import make_plan
+from translate.training.plan import Start, make_plan
 from translate.training.run import Run
 from translate.training.train import Schedule, assemble, preflight, terminable, train
 from translate.training.update import precision
@@ -188,9 +188,8 @@ def ours(race: Race, config: ExperimentConfig) -> None:
     keep_kernels()
     folder = Path(race.task.folder)
     with ExitStack() as locks:
-        plan = make_plan(
-            config, Run(folder / "run"), folder / "prepared", say=_ignore, run_lock=locks, corpus_lock=locks
-        )
+        start = Start(config, Run(folder / "run"), folder / "prepared")
+        plan = make_plan(start, _ignore, run_lock=locks, corpus_lock=locks)
     race.note("prepared")
     started: list[TrainState] = []
 

@@ -46,6 +46,7 @@ def run(options: Train) -> int:
     warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
     from translate.config.load import default_folder, experiment_name, load
+    from translate.training.plan import Start
     from translate.training.run import Run
     from translate.training.train import train_experiment
 
@@ -63,15 +64,8 @@ def run(options: Train) -> int:
         corpus = options.prepared or default_folder(options.config)
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
-    is_same = train_experiment(
-        config,
-        Run(options.run or Path("runs") / name),
-        corpus,
-        say=_say,
-        resume=options.resume,
-        from_model=options.from_model,
-        original=original,
-    )
+    run = Run(options.run or Path("runs") / name)
+    is_same = train_experiment(Start(config, run, corpus, options.resume, options.from_model, original), _say)
     return 0 if is_same else EXIT_DIFFERENT
 
 

@@ -28,6 +28,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Start:
+    """A start of a training, as a command asks for it.
+
+    Attributes:
+        config: the experiment.
+        run: the run directory.
+        corpus: folder of the prepared corpus, made or brought up to date first.
+        resume: continue from the newest checkpoint, or start if there is none.
+        from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
+            resumed, from the model that it began with.
+        original: a run that this one repeats.
+    """
+
+    config: ExperimentConfig
+    run: Run
+    corpus: Path
+    resume: bool = False
+    from_model: Path | None = None
+    original: "Original | None" = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """What is trained, in plain values.
 
@@ -50,19 +72,7 @@ class Plan:
     resume: bool
 
 
-def make_plan(
-    config: ExperimentConfig,
-    run: Run,
-    corpus: Path,
-    *,
-    say: Say,
-    run_lock: ExitStack,
-    corpus_lock: ExitStack,
-    resume: bool = False,
-    from_model: Path | None = None,
-    original: "Original | None" = None,
-    n_ranks: int = 1,
-) -> Plan:
+def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitStack, n_ranks: int = 1) -> Plan:
     """Check everything that can be checked before the model is made, prepare the corpus, and return the plan.
 
     Args:
@@ -70,9 +80,9 @@ def make_plan(
         corpus_lock: receives the lock of the corpus, which may be replaced once that is released.
         n_ranks: processes that train together.
 
-    The others are those of `train.train_experiment`. Raises UserError for mistakes in the experiment, the data or the
-    folders.
+    Raises UserError for mistakes in the experiment, the data or the folders.
     """
+    config, run, corpus, original = start.config, start.run, start.corpus, start.original
     if not run.has_begun and corpus.resolve().is_relative_to(run.folder.resolve()):
         raise UserError(f"{corpus}: lies in the folder of the run, {run.folder}; name another --prepared")
     back_translations = None
@@ -81,11 +91,11 @@ def make_plan(
 
         back_translations = BackTranslations(config, say)
         config = back_translations.config
-    parent = _parent(run, from_model, original, say, resume=resume)
+    parent = _parent(start, say)
     if parent is not None:
         config = parent.settings(config, _ignore if run.has_begun or original else say)
     tokenizer = None if parent is None else parent.load_tokenizer()
-    _check_settings(config, run, parent, resume=resume)
+    _check_settings(config, run, parent, resume=start.resume)
     tokenizer_sha256 = None if tokenizer is None else tokenizer.sha256
     corpus_plan = brought(config, corpus, tokenizer_sha256)
     if corpus_plan is None:
@@ -95,7 +105,7 @@ def make_plan(
     if original is not None:
         original.check(run, n_ranks, say)
     run_lock.enter_context(run.locked())
-    run.check(config, resume=resume)  # again, as another process may have trained there before the lock
+    run.check(config, resume=start.resume)  # again, as another process may have trained there before the lock
     _suggest_allocator(say)
     if back_translations is not None:
         back_translations.make()
@@ -117,19 +127,20 @@ def make_plan(
     dtype = (run if original is None else original.run).recorded_dtype()
     # A run keeps its type, as a new measurement might choose another.
     dtype = dtype or choose_dtype(config.training.precision, choose_device())
-    return Plan(run, config, parent, corpus, data, dtype, resume)
+    return Plan(run, config, parent, corpus, data, dtype, start.resume)
 
 
-def _parent(
-    run: Run, from_model: Path | None, original: "Original | None", say: Say, *, resume: bool
-) -> "Parent | None":
-    """Return the model that the run starts from: that of `original`, or see `parent.parent_of`."""
+def _parent(start: Start, say: Say) -> "Parent | None":
+    """Return the model that the run starts from: that of the original, or see `parent.parent_of`."""
+    run, original = start.run, start.original
     begun = run if original is None else original.run
-    if from_model is None and begun.recorded_parent() is None:
+    if start.from_model is None and begun.recorded_parent() is None:
         return None
     from translate.training.parent import parent_of, recorded
 
-    return parent_of(run, from_model, say, resume=resume) if original is None else recorded(original.run, run)
+    if original is not None:
+        return recorded(original.run, run)
+    return parent_of(run, start.from_model, say, resume=start.resume)
 
 
 def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None", *, resume: bool) -> None:

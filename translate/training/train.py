@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate.config.load import require_end
-from translate.config.schema import ExperimentConfig, TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, BatchFeed, Position, longest_source, prefetched, width
 from translate.corpus.prepare import Prepared, mixture
 from translate.corpus.sources import Pair
@@ -42,14 +41,13 @@ from translate.training import card, reporting
 from translate.training.checkpoints import Checkpoints, TrainState, folders, name_of, step_of
 from translate.training.distributed import SINGLE_PROCESS, Ranks, Replica, joined, replica_of
 from translate.training.optimizer import Ema, new_optimizer
-from translate.training.plan import Plan, make_plan
+from translate.training.plan import Plan, Start, make_plan
 from translate.training.reporting import ADVICE, Reporter
-from translate.training.run import Run
 from translate.training.update import MAX_SKIPPED, Meter, OomSplitter, StepStats, Updater
 from translate.training.validation import Scores, Validator
 
 if TYPE_CHECKING:
-    from translate.training.reproduction import Original
+    pass
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 HANGUP = getattr(signal, "SIGHUP", None)  # of a closed terminal; Windows has none
@@ -60,32 +58,17 @@ Handler = Callable[[int, FrameType | None], None]
 MAX_UNREAD = 100  # updates after which their statistics are read without a report, so that divergence is noticed
 
 
-def train_experiment(
-    config: ExperimentConfig,
-    run: Run,
-    corpus: Path,
-    *,
-    say: Say,
-    resume: bool = False,
-    from_model: Path | None = None,
-    original: "Original | None" = None,
-) -> bool:
+def train_experiment(start: Start, say: Say) -> bool:
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
 
     Synthetic text of the corpus that is not there yet is translated first.
 
-    Args:
-        corpus: folder of the prepared corpus, made or brought up to date first.
-        resume: continue from the newest checkpoint, or start if there is none.
-        from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
-            resumed, from the model that it began with.
-        original: a run that this one repeats.
-
-    Returns whether the final model equals that of `original`; True if there is no `original`.
+    Returns whether the final model equals that of the original; True if there is no original.
 
     Ctrl-C, SIGTERM and SIGHUP save the state and raise KeyboardInterrupt or Terminated. Raises UserError for mistakes
     in the experiment, the data or the folders.
     """
+    run, original = start.run, start.original
     with terminable(), joined() as ranks, ExitStack() as run_lock:
         say = say if ranks.is_first else _ignore
         tune_malloc()
@@ -93,20 +76,9 @@ def train_experiment(
         try:
             with ExitStack() as corpus_lock:
                 plan = ranks.on_rank_0(
-                    lambda: make_plan(
-                        config,
-                        run,
-                        corpus,
-                        say=say,
-                        resume=resume,
-                        from_model=from_model,
-                        original=original,
-                        n_ranks=ranks.size,
-                        run_lock=run_lock,
-                        corpus_lock=corpus_lock,
-                    )
+                    lambda: make_plan(start, say, run_lock=run_lock, corpus_lock=corpus_lock, n_ranks=ranks.size)
                 )
-                prepared = Prepared.open(corpus)
+                prepared = Prepared.open(plan.corpus)
                 ranks.wait()  # until all have opened the corpus
             with out_of_memory(
                 f"{run.folder}: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "

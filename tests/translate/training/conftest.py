@@ -17,7 +17,7 @@ from translate.corpus.batches import Batch
 from translate.corpus.prepare import Prepared
 from translate.evaluation.scores import greedy_bleu
 from translate.training.checkpoints import TrainState
-from translate.training.plan import make_plan
+from translate.training.plan import Start, make_plan
 from translate.training.run import Run
 from translate.training.train import Parts, ScoreBleu, assemble, train
 from translate.training.update import Update, Updater
@@ -135,15 +135,8 @@ class Toy:
     ) -> Training:
         say = self.said.append
         with ExitStack() as locks:
-            plan = make_plan(
-                self.config(**training),
-                Run(self.folder / name),
-                self.folder / "prepared",
-                say=say,
-                run_lock=locks,
-                corpus_lock=locks,
-                resume=resume,
-            )
+            start = Start(self.config(**training), Run(self.folder / name), self.folder / "prepared", resume)
+            plan = make_plan(start, say, run_lock=locks, corpus_lock=locks)
             return Training(*assemble(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
 
 

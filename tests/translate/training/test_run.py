@@ -18,6 +18,7 @@ from translate.corpus.prepare import Prepared, prepare
 from translate.errors import Say, UserError
 from translate.files import sha256, write_json
 from translate.inference import back_translation
+from translate.training.plan import Start
 from translate.training.run import Run
 from translate.training.train import train_experiment
 
@@ -90,7 +91,7 @@ def test_a_run_that_another_process_made_before_the_lock_is_kept(toy, monkeypatc
     monkeypatch.setattr(Run, "locked", locked_late)
     run = Run(toy.folder / "run")
     with pytest.raises(UserError, match="already contains a run"):
-        train_experiment(toy.config(), run, toy.folder / "prepared", say=toy.said.append)
+        train_experiment(Start(toy.config(), run, toy.folder / "prepared"), toy.said.append)
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
@@ -100,7 +101,7 @@ def test_a_run_directory_is_locked_while_its_corpus_is_prepared_and_until_it_end
 
     def start_again() -> None:
         with pytest.raises(UserError, match="another process trains there"):
-            train_experiment(toy.config(), run, toy.folder / "other", say=toy.said.append, resume=True)
+            train_experiment(Start(toy.config(), run, toy.folder / "other", resume=True), toy.said.append)
         refused.append(run.has_begun)
 
     def say(message: str) -> None:
@@ -109,16 +110,16 @@ def test_a_run_directory_is_locked_while_its_corpus_is_prepared_and_until_it_end
             start_again()
 
     before_update(3, start_again, monkeypatch)
-    train_experiment(toy.config(), run, toy.folder / "prepared", say=say)
+    train_experiment(Start(toy.config(), run, toy.folder / "prepared"), say)
     assert refused == [False, True]
 
 
 def test_a_corpus_that_was_prepared_elsewhere_is_trained_on_without_its_data(toy):
     runs = [Run(toy.folder / name) for name in ("here", "there")]
     data = {**toy.settings["data"], "root": str(toy.folder / "absent")}
-    train_experiment(toy.config(), runs[0], toy.folder / "prepared", say=toy.said.append)
+    train_experiment(Start(toy.config(), runs[0], toy.folder / "prepared"), toy.said.append)
     moved = (toy.folder / "prepared").rename(toy.folder / "moved")
-    train_experiment(parse({**toy.settings, "data": data}, "toy"), runs[1], moved, say=toy.said.append)
+    train_experiment(Start(parse({**toy.settings, "data": data}, "toy"), runs[1], moved), toy.said.append)
     weights = {sha256(run.model / "model.safetensors") for run in runs}
     records = [json.loads(run.manifest.read_text(encoding="utf-8"))["data"] for run in runs]
     assert len(weights) == 1
@@ -126,7 +127,7 @@ def test_a_corpus_that_was_prepared_elsewhere_is_trained_on_without_its_data(toy
     assert any("is not on this machine" in message for message in toy.said)
     other = parse({**toy.settings, "data": data, "cleaning": {"max_words": 7}}, "toy")
     with pytest.raises(UserError, match=r"prepared with other settings.*max_words"):
-        train_experiment(other, Run(toy.folder / "other"), moved, say=toy.said.append)
+        train_experiment(Start(other, Run(toy.folder / "other"), moved), toy.said.append)
 
 
 @pytest.mark.parametrize("moment", ["prepared", "opened"])
@@ -157,7 +158,7 @@ def test_a_corpus_that_another_training_would_replace_stays_until_all_have_opene
     with monkeypatch.context() as patch:
         patch.setattr(Prepared, "open", opened)
         say = lambda message: overtake() if moment == "prepared" and message.startswith("wrote ") else None  # noqa: E731
-        train_experiment(config, run, folder, say=say)
+        train_experiment(Start(config, run, folder), say)
     second.join(60)
     alone = prepare(config, toy.folder / "alone", toy.said.append)
     recorded = json.loads(run.manifest.read_text(encoding="utf-8"))["data"]
@@ -184,12 +185,9 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
 
     def start(run: str = "run", parent: Path | None = None, **sections: dict[str, object]) -> None:
         settings = {name: {**toy.settings.get(name, {}), **section} for name, section in sections.items()}
+        config = parse({**toy.settings, **settings}, "toy")
         train_experiment(
-            parse({**toy.settings, **settings}, "toy"),
-            Run(toy.folder / run),
-            toy.folder / "prepared",
-            say=toy.said.append,
-            from_model=parent,
+            Start(config, Run(toy.folder / run), toy.folder / "prepared", from_model=parent), toy.said.append
         )
 
     for error in ("", "already contains a run"):
@@ -210,13 +208,8 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
 
 def test_a_corpus_that_a_run_was_trained_on_is_not_replaced_by_another_when_it_is_resumed(toy):
     def start(**training: object) -> None:
-        train_experiment(
-            toy.config(**training),
-            Run(toy.folder / "run"),
-            toy.folder / "prepared",
-            say=toy.said.append,
-            resume=True,
-        )
+        config = toy.config(**training)
+        train_experiment(Start(config, Run(toy.folder / "run"), toy.folder / "prepared", resume=True), toy.said.append)
 
     start(max_steps=3)
     before = {path.name: path.read_bytes() for path in (toy.folder / "prepared").iterdir()}
