@@ -22,13 +22,13 @@ FUSED = torch.cuda.is_available()
 KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 ATTENTION = sdpa_kernel(KERNELS if FUSED else [SDPBackend.MATH])
 
-Update = Callable[[Batch, float], None]  # of a batch, with a learning rate
-Maker = Callable[[ModelConfig, torch.device, torch.dtype], tuple[nn.Module, Update]]
+PlainUpdate = Callable[[Batch, float], None]  # of a batch, with a learning rate
+Maker = Callable[[ModelConfig, torch.device, torch.dtype], tuple[nn.Module, PlainUpdate]]
 
 
 def plain_loop(
     kind: Callable[[ModelConfig], nn.Module], config: ModelConfig, device: torch.device, dtype: torch.dtype
-) -> tuple[nn.Module, Update]:
+) -> tuple[nn.Module, PlainUpdate]:
     """Return a model that maps a batch to its loss, and its update in a plain loop.
 
     Args:

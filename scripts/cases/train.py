@@ -30,7 +30,7 @@ from unittest import mock
 import numpy as np
 import torch
 from harness import Answer, Case, Work, median_ratio, peak_mb, seconds_of, turns
-from peers import HuggingFace, Maker, PlainTorch, Update, plain_loop
+from peers import HuggingFace, Maker, PlainTorch, PlainUpdate, plain_loop
 from records import UNKNOWN, Record, linked, machine_name
 from torch import Tensor, nn
 
@@ -137,7 +137,7 @@ def work(args: argparse.Namespace) -> Work:
     return lambda task: fact if task == "warm-up" else {"seconds": seconds_of(train, CLOCKS[args.clock])}
 
 
-def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, PlainUpdate]:
     """Return this toolkit's model and update.
 
     Args:
@@ -154,7 +154,7 @@ def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple
     return model, update
 
 
-def ours_in_float32(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+def ours_in_float32(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, PlainUpdate]:
     """Return `ours` with what the other contenders keep in float32: residual stream, norms, softmax of the loss.
 
     It changes this process for good, as a contender has one of its own.

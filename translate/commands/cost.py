@@ -60,16 +60,18 @@ def run(options: Cost) -> None:
     if manifest is not None:  # its mean, and the end of a sentence
         length = round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
     tokens, passes = options.tokens or _tokens(config, manifest), 2 if config.training.r_drop else 1
-    plan = cost.Plan(model, tokens, options.length or length, passes)
+    training = cost.CostedTraining(model, tokens, options.length or length, passes)
     utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
-    sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
+    sizes = f"n = {training.length}, d = {training.model.d_model}, k = {cost.KERNEL}, r = {training.neighbourhood}"
     tables = {
-        "Parameters": cost.parameter_rows(plan),
-        f"Table 1: one layer, {sizes}": cost.layer_rows(plan),
-        "Training": cost.training_rows(plan),
-        f"Hardware, at a utilisation of {utilisation:.0%}": cost.hardware_rows(plan, found, utilisation),
-        "Table 2: the paper's figures, and this configuration counted as the paper counts": cost.comparison_rows(plan),
+        "Parameters": cost.parameter_rows(training),
+        f"Table 1: one layer, {sizes}": cost.layer_rows(training),
+        "Training": cost.training_rows(training),
+        f"Hardware, at a utilisation of {utilisation:.0%}": cost.hardware_rows(training, found, utilisation),
+        "Table 2: the paper's figures, and this configuration counted as the paper counts": cost.comparison_rows(
+            training
+        ),
     }
     form: Form = "github" if options.markdown else "simple"
     heading = "## " if options.markdown else ""

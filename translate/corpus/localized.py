@@ -88,7 +88,7 @@ _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP"}
 _CURRENCY_WORDS = {"Euro": "EUR", "euro": "EUR", "euros": "EUR", "Dollar": "USD", "dollar": "USD", "dollars": "USD"}
 _SCALE = r"(?! ?(?:[Mm]illion|[Mm]illiard|[Bb]illion|[Mm]io|[Mm]rd|Tausend|thousand|tausend|[mk]\b|bn\b))"
 
-Found = Iterator[Expression]
+Expressions = Iterator[Expression]
 Patterns = dict[str, re.Pattern[str]]
 
 
@@ -104,7 +104,7 @@ def find(text: str, language: str) -> list[Expression]:
     return sorted(found, key=lambda one: one.start)
 
 
-def _times(text: str, language: str) -> Found:
+def _times(text: str, language: str) -> Expressions:
     for shape, pattern in _time_patterns(language).items():
         for match in pattern.finditer(text):
             if (value := _time_of(match.groupdict(), language, shape)) is not None:
@@ -156,7 +156,7 @@ def _time_of(groups: dict[str, str | None], language: str, shape: str) -> tuple[
     return hours * 60 + minutes, is_whole
 
 
-def _dates(text: str, language: str) -> Found:
+def _dates(text: str, language: str) -> Expressions:
     for form, shape, pattern in _date_patterns(language):
         names = _months_of(language, "wide" if form == "long" else "abbreviated")
         for match in pattern.finditer(text):
@@ -202,7 +202,7 @@ def _is_date(month: int, day: int, year: int) -> bool:
     return True
 
 
-def _weekdays(text: str, language: str) -> Found:
+def _weekdays(text: str, language: str) -> Expressions:
     for form, (pattern, names) in _weekday_patterns(language).items():
         for match in pattern.finditer(text):
             # The full stop of an abbreviation at the end is that of the sentence, too, and stays.
@@ -228,7 +228,7 @@ def _weekday_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[st
     }
 
 
-def _months(text: str, language: str) -> Found:
+def _months(text: str, language: str) -> Expressions:
     for form, (pattern, names) in _month_patterns(language).items():
         for match in pattern.finditer(text):
             yield Expression(*match.span(), "month", form, (names[match[1]],))
@@ -247,7 +247,7 @@ def _month_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[str,
     }
 
 
-def _amounts(text: str, language: str) -> Found:
+def _amounts(text: str, language: str) -> Expressions:
     for pattern in _amount_patterns(language):
         for match in pattern.finditer(text):
             groups = match.groupdict()
@@ -270,7 +270,7 @@ def _amount_patterns(language: str) -> list[re.Pattern[str]]:
     return [re.compile(r"(?<![\w:/#.,+=-])(?:" + one + r")(?![\w:/@=-]|[.,]\d)") for one in patterns]
 
 
-def _numbers(text: str, language: str) -> Found:
+def _numbers(text: str, language: str) -> Expressions:
     for match in _NUMBER[language].finditer(text):
         before = text[: match.start()]
         separated = not match[0].isdigit()

@@ -45,7 +45,7 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CostedTraining:
     """A training to be costed.
 
     Attributes:
@@ -96,7 +96,7 @@ def base_utilisation() -> float:
     """Return the share of the sustained operations that the paper's base run used, at the typical length."""
     run = _paper()["runs"][0]
     model = model_config(run["preset"], vocab_size=_VOCABULARY)
-    return Plan(model, run["steps"] * run["batch_tokens"], TYPICAL_LENGTH).training_flops / _counted(run)
+    return CostedTraining(model, run["steps"] * run["batch_tokens"], TYPICAL_LENGTH).training_flops / _counted(run)
 
 
 def devices() -> dict[str, Device]:
@@ -127,17 +127,17 @@ def find_devices(name: str | None) -> list[Device]:
     raise UserError(f"--hardware {name}: not known; choose {', '.join([*known, HERE])}")
 
 
-def parameter_rows(plan: Plan) -> list[Columns]:
+def parameter_rows(training: CostedTraining) -> list[Columns]:
     """Return the parameters of each part and their sum."""
-    parts = cost.parameters_by_part(plan.model)
+    parts = cost.parameters_by_part(training.model)
     total = sum(parts.values())
     parts = {name: n for name, n in parts.items() if n} | {"all": total}
     return [{"part": name, "parameters": f"{n:,}", "share": f"{n / total:.1%}"} for name, n in parts.items()]
 
 
-def layer_rows(plan: Plan) -> list[Columns]:
-    """Return table 1 with numbers for the width and the sentence length of this plan."""
-    n, d, r = plan.length, plan.model.d_model, plan.neighbourhood
+def layer_rows(training: CostedTraining) -> list[Columns]:
+    """Return table 1 with numbers for the width and the sentence length of this training."""
+    n, d, r = training.length, training.model.d_model, training.neighbourhood
     costs = (
         cost.self_attention_cost(n, d),
         cost.recurrent_cost(n, d),
@@ -158,20 +158,20 @@ def layer_rows(plan: Plan) -> list[Columns]:
     ]
 
 
-def training_rows(plan: Plan) -> list[Columns]:
+def training_rows(training: CostedTraining) -> list[Columns]:
     """Return tokens and operations of the training, by both ways of counting."""
-    way = "time x GPUs x sustained FLOP/s" if plan.published else "at the utilisation of the paper's base run"
+    way = "time x GPUs x sustained FLOP/s" if training.published else "at the utilisation of the paper's base run"
     facts = {
-        "tokens, each side": f"{plan.tokens:.3g}",
-        "tokens in a sentence": f"{plan.length}",
-        "forward FLOPs per target token": f"{plan.forward_flops:.3g}",
-        "training FLOPs": f"{plan.training_flops:.2g}",
-        f"training FLOPs as table 2 counts ({way})": f"{plan.paper_flops:.2g}",
+        "tokens, each side": f"{training.tokens:.3g}",
+        "tokens in a sentence": f"{training.length}",
+        "forward FLOPs per target token": f"{training.forward_flops:.3g}",
+        "training FLOPs": f"{training.training_flops:.2g}",
+        f"training FLOPs as table 2 counts ({way})": f"{training.paper_flops:.2g}",
     }
     return [{"quantity": name, "value": value} for name, value in facts.items()]
 
 
-def hardware_rows(plan: Plan, found: list[Device], utilisation: float) -> list[Columns]:
+def hardware_rows(training: CostedTraining, found: list[Device], utilisation: float) -> list[Columns]:
     """Return time and energy of the training on one device of each kind.
 
     Args:
@@ -179,7 +179,7 @@ def hardware_rows(plan: Plan, found: list[Device], utilisation: float) -> list[C
     """
     rows = []
     for device in found:
-        days = plan.training_flops / (device.flops * utilisation) / _DAY
+        days = training.training_flops / (device.flops * utilisation) / _DAY
         energy = "unknown" if device.watts is None else f"{days * 24 * device.watts / 1e3:.3g}"
         rows.append(
             {
@@ -193,8 +193,8 @@ def hardware_rows(plan: Plan, found: list[Device], utilisation: float) -> list[C
     return rows
 
 
-def comparison_rows(plan: Plan) -> list[Columns]:
-    """Return table 2 of the paper, and this plan beside it."""
+def comparison_rows(training: CostedTraining) -> list[Columns]:
+    """Return table 2 of the paper, and this training beside it."""
 
     def shown(row: Mapping[str, Any], key: str, form: str) -> str:
         return format(row[key], form) if key in row else ""
@@ -209,7 +209,7 @@ def comparison_rows(plan: Plan) -> list[Columns]:
         }
         for row in _paper()["table2"]
     ]
-    ours = f"{plan.paper_flops:.1e}"
+    ours = f"{training.paper_flops:.1e}"
     return [*rows, dict.fromkeys(rows[0], "") | {"model": "this configuration", "FLOPs EN-DE": ours}]
 
 

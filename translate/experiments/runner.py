@@ -97,12 +97,12 @@ def _start(job: Job, folder: Path, side_by_side: int) -> "subprocess.Popen[bytes
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env=environment(side_by_side),
+            env=job_environment(side_by_side),
             start_new_session=True,
         )
 
 
-def environment(side_by_side: int) -> dict[str, str]:
+def job_environment(side_by_side: int) -> dict[str, str]:
     """Return the environment of each of several processes: they share the cores and use the best allocator there is.
 
     Variables that the user has set stay.

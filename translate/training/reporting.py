@@ -17,7 +17,7 @@ from translate.errors import Say, UserError
 from translate.training.checkpoints import TrainState
 from translate.training.run import Record, Run
 from translate.training.update import MAX_SKIPPED, StepStats
-from translate.training.validation import Scores, perplexity
+from translate.training.validation import ValidationScores, perplexity
 
 # Keys of metrics.jsonl that differ between any two runs.
 TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
@@ -59,7 +59,7 @@ class Reporter:
         if self._board:
             self._board.add({**place, **values})
 
-    def scores(self, state: TrainState, kind: str, scores: Scores, values: dict[str, object]) -> None:
+    def scores(self, state: TrainState, kind: str, scores: ValidationScores, values: dict[str, object]) -> None:
         """Log the scores of a model and show them to the user.
 
         Args:

@@ -44,7 +44,7 @@ from translate.training.optimizer import Ema, new_optimizer
 from translate.training.plan import Plan, Start, make_plan
 from translate.training.reporting import ADVICE, Reporter
 from translate.training.update import MAX_SKIPPED, Meter, OomSplitter, StepStats, Updater
-from translate.training.validation import Scores, Validator
+from translate.training.validation import ValidationScores, Validator
 
 if TYPE_CHECKING:
     pass
@@ -368,7 +368,7 @@ def _validate(state: TrainState, parts: Parts) -> None:
     relieve_memory()
 
 
-def _scores(parts: Parts) -> Scores:
+def _scores(parts: Parts) -> ValidationScores:
     with parts.replica.evaluating() as model:
         return parts.validator.scores(model)
 

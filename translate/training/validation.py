@@ -64,8 +64,8 @@ def mean_nll(
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Scores of a model on the validation set.
+class ValidationScores:
+    """ValidationScores of a model on the validation set.
 
     Attributes:
         nll: negative log-likelihood in nats a target token.
@@ -79,7 +79,7 @@ class Scores:
 
 
 class Validator:
-    """Measures `Scores`; the ranks share the batches, and rank 0 alone translates.
+    """Measures `ValidationScores`; the ranks share the batches, and rank 0 alone translates.
 
     Args:
         prepared: the corpus; the pairs of its validation set that training would not skip are used.
@@ -121,12 +121,12 @@ class Validator:
         self.batches = [collate(pairs, index) for index in found]
         self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate, self._nll)
 
-    def scores(self, model: Transformer) -> Scores:
+    def scores(self, model: Transformer) -> ValidationScores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
         nll = self._nll(model, self.batches)
         score = self._score_bleu
         bleu = None if score is None else self._ranks.on_rank_0(lambda: score(self._sample))
-        return Scores(nll, bleu, self._source_gain(model))
+        return ValidationScores(nll, bleu, self._source_gain(model))
 
     def warm_up(self, model: Transformer) -> None:
         """Score the largest batch and discard the result, so that a lack of memory shows before training."""

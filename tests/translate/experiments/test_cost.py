@@ -15,7 +15,7 @@ from translate.corpus.batches import Sampler
 from translate.corpus.prepare import Prepared, mixture
 from translate.errors import UserError
 from translate.experiments import cost
-from translate.experiments.cost import Plan
+from translate.experiments.cost import CostedTraining
 
 ROOT = Path(__file__).parents[3]
 PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
@@ -24,8 +24,8 @@ PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(enc
 BASE = "paper/wmt14-en-de-base.toml"
 
 
-def paper_plan(name: str, steps: int) -> Plan:
-    return Plan(model_config(f"paper-{name}", vocab_size=37_000), steps * 25_000, 30)
+def paper_plan(name: str, steps: int) -> CostedTraining:
+    return CostedTraining(model_config(f"paper-{name}", vocab_size=37_000), steps * 25_000, 30)
 
 
 def printed(name: str, capsys: pytest.CaptureFixture[str], *options: str) -> str:
@@ -89,7 +89,7 @@ def test_other_sizes_are_estimated_at_the_utilisation_of_base(capsys: pytest.Cap
 
 
 def test_the_days_grow_with_the_operations_of_longer_sentences() -> None:
-    short, long = (Plan(model_config("paper-base", vocab_size=37_000), 1e9, length) for length in (30, 3000))
+    short, long = (CostedTraining(model_config("paper-base", vocab_size=37_000), 1e9, length) for length in (30, 3000))
     days = [
         float(cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation())[0]["days on one"])
         for plan in (short, long)
@@ -100,7 +100,7 @@ def test_the_days_grow_with_the_operations_of_longer_sentences() -> None:
 
 @pytest.mark.parametrize("name", presets())
 def test_parts_add_up_for_every_preset(name: str) -> None:
-    rows = cost.parameter_rows(Plan(model_config(name, vocab_size=8000), 1e6, 7))
+    rows = cost.parameter_rows(CostedTraining(model_config(name, vocab_size=8000), 1e6, 7))
     *parts, total = [int(row["parameters"].replace(",", "")) for row in rows]
     assert sum(parts) == total
 
@@ -143,14 +143,14 @@ def test_this_machine_is_measured() -> None:
 
 def test_a_window_sees_its_position_and_as_many_on_each_side() -> None:
     model = model_config("paper-base", {"window": 2}, vocab_size=37_000)
-    assert Plan(model, 1e6, 30).neighbourhood == 5
-    restricted = next(row for row in cost.layer_rows(Plan(model, 1e6, 30)) if "restricted" in row["layer"])
+    assert CostedTraining(model, 1e6, 30).neighbourhood == 5
+    restricted = next(row for row in cost.layer_rows(CostedTraining(model, 1e6, 30)) if "restricted" in row["layer"])
     assert float(restricted["operations"]) == pytest.approx(5 * 30 * 512, rel=1e-2)
 
 
 def test_a_run_with_narrower_keys_is_not_the_published_one() -> None:
     model = model_config("paper-base", {"d_k": 16}, vocab_size=37_000)
-    assert not Plan(model, 1e6, 30).published
+    assert not CostedTraining(model, 1e6, 30).published
 
 
 def test_only_a_corpus_of_the_same_settings_gives_the_number_of_tokens(

@@ -6,7 +6,7 @@ import pytest
 
 from translate import machine
 from translate.experiments import runner
-from translate.experiments.runner import environment
+from translate.experiments.runner import job_environment
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ def test_processes_share_the_usable_cores(
     variables = {} if chosen is None else {"OMP_NUM_THREADS": chosen}
     monkeypatch.setattr(os, "environ", variables)
     monkeypatch.setattr(runner, "better_allocator", lambda: None)
-    assert environment(side_by_side).get("OMP_NUM_THREADS") == threads
-    assert "LD_PRELOAD" not in environment(side_by_side)
+    assert job_environment(side_by_side).get("OMP_NUM_THREADS") == threads
+    assert "LD_PRELOAD" not in job_environment(side_by_side)
 
 
 @pytest.mark.parametrize(("own", "library"), [(None, "libjemalloc.so.2"), ("libmine.so", "libmine.so")])
@@ -32,4 +32,4 @@ def test_processes_use_an_installed_allocator_unless_the_user_has_chosen_one(
 ) -> None:
     monkeypatch.setattr(os, "environ", {} if own is None else {"LD_PRELOAD": own})
     monkeypatch.setattr(runner, "better_allocator", lambda: "libjemalloc.so.2")
-    assert environment(1)["LD_PRELOAD"] == library
+    assert job_environment(1)["LD_PRELOAD"] == library
