@@ -1,5 +1,4 @@
 # The server of `translate serve` with the shipped models; docs/serve.md says how to run it.
-# `python scripts/check_docker.py` runs the steps of this file on a machine without a container engine.
 
 FROM python:3.11-slim AS build
 WORKDIR /src
