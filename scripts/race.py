@@ -5,18 +5,11 @@
               batches of similar length, label smoothing, this toolkit's tokenizer; translates with `generate`
     torch     torch.nn.Transformer in the same loop, with the dropout and initial values of this toolkit; it has no
               cache, so its search computes the prefix in each step
-    joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer and DeepNet's scales, its own way
-              to train such layers; it also drops attention weights and inner activations, and has no bf16 on a CPU:
-                  python -m venv joeynmt; joeynmt/bin/pip install joeynmt==2.3.0 importlib_metadata sentencepiece==0.2.0
 
 All begin with the raw files and have the sizes, dropout, batches, warm-up and number of epochs of one experiment. The
 others have Adam in place of its optimizer, with their own peak of the learning rate.
 """
 
-import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +31,6 @@ from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair, read_pairs
 from translate.evaluation.scores import corpus_bleu
-from translate.files import write_text
 from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
@@ -46,7 +38,7 @@ from translate.text.translation import Search
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
-from translate.training.train import Schedule, assemble, preflight, terminable, train
+from translate.training.train import Schedule, assemble, preflight, train
 from translate.training.update import precision
 
 BEAM = 5
@@ -69,7 +61,6 @@ class Task:
         marks: BLEU of the validation set, ascending; the run ends at the last.
         hours: the run ends at the next validation after this time.
         folder: its files.
-        python: of JoeyNMT's environment.
         tuning: the run only serves to choose a learning rate.
     """
 
@@ -79,7 +70,6 @@ class Task:
     marks: tuple[float, ...]
     hours: float
     folder: str
-    python: str | None = None
     tuning: bool = False
 
 
@@ -173,7 +163,7 @@ def run(task: Task, config: ExperimentConfig, begin: float) -> dict[str, Any]:
     with suppress(Finished):
         CONTENDERS[task.contender](race, config)
     return {
-        **{key: value for key, value in asdict(task).items() if key not in ("folder", "python")},
+        **{key: value for key, value in asdict(task).items() if key != "folder"},
         "parameters": race.n_parameters,
         "seconds": race.seconds,
         "events": race.events,
@@ -317,150 +307,6 @@ def _before_eos(ids: list[int]) -> list[int]:
     return ids[: ids.index(2)] if 2 in ids else [i for i in ids if i != 0]
 
 
-def joeynmt(race: Race, config: ExperimentConfig) -> None:
-    """Train JoeyNMT; its process stands still while a mark is checked by beam search."""
-    folder = Path(race.task.folder)
-    prepared = prepare(config, folder / "prepared", _ignore)
-    data = folder / "data"
-    data.mkdir(exist_ok=True)
-    train = [pair for source in config.data.train for pair in read_pairs(source, Path(config.data.root), "de-en")]
-    for name, pairs in (("train", train), ("valid", race.valid), ("test", race.test)):
-        for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
-            write_text(data / f"{name}.{language}", "".join(f"{line}\n" for line in side))
-    (data / "tokenizer.model").write_bytes(prepared.tokenizer.serialized)
-    pieces = prepared.tokenizer.pieces(range(prepared.tokenizer.vocab_size))
-    special = {"<unk>", "<pad>", "<s>", "</s>"}
-    write_text(data / "vocabulary.txt", "".join(f"{piece}\n" for piece in pieces if piece not in special))
-    settings = joeynmt_config(race.task, config, folder)
-    write_text(folder / "train.yaml", json.dumps(settings))  # JSON is YAML
-    race.note("prepared")
-    command = [str(race.task.python), "-m", "joeynmt", "train", str(folder / "train.yaml"), "--skip-test"]
-    with terminable(), (folder / "joeynmt.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        try:
-            for step in validated(folder / "model", process, race):
-                os.killpg(process.pid, signal.SIGSTOP)
-                race.check(step, lambda lines, beam_size, step=step: _joeynmt_lines(race, step, lines, beam_size))  # type: ignore[misc]
-                os.killpg(process.pid, signal.SIGCONT)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if process.returncode not in (0, -signal.SIGKILL):
-        raise SystemExit(f"JoeyNMT ended with {process.returncode}; see {folder / 'joeynmt.log'}")
-
-
-def validated(model: Path, process: "subprocess.Popen[bytes]", race: Race) -> Iterator[int]:
-    """Yield the step of each validation of JoeyNMT once its translations are written, until the process ends."""
-    seen: set[int] = set()
-    while True:
-        has_ended = process.poll() is not None
-        if (log := model / "train.log").exists() and "Epoch   1, Step:" in log.read_text(encoding="utf-8"):
-            race.note("first updates")  # the first line of its log, after `logging_freq` updates
-        for path in sorted(model.glob("*.hyps"), key=lambda path: int(path.stem)):
-            if int(path.stem) not in seen and len(path.read_text(encoding="utf-8").splitlines()) == len(race.valid):
-                seen.add(int(path.stem))
-                yield int(path.stem)
-        if has_ended:
-            return
-        time.sleep(0.5)
-
-
-def _joeynmt_lines(race: Race, step: int, lines: Sequence[str], beam_size: int) -> list[str]:
-    """Return JoeyNMT's translations of the validation set or the test set at a step."""
-    folder = Path(race.task.folder)
-    if beam_size == 1:  # JoeyNMT has translated the validation set itself, with its own process on the clock
-        return (folder / "model" / f"{step}.hyps").read_text(encoding="utf-8").splitlines()
-    name = "valid" if list(lines) == [source for source, _ in race.valid] else "test"
-    settings = json.loads((folder / "train.yaml").read_text(encoding="utf-8"))
-    settings["data"]["dev"] = str(folder / "data" / name)
-    settings["testing"]["load_model"] = str(folder / "model" / f"{step}.ckpt")
-    write_text(folder / "test.yaml", json.dumps(settings))
-    command = [str(race.task.python), "-m", "joeynmt", "test", str(folder / "test.yaml"), "-o", str(folder / "out")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"JoeyNMT cannot translate: {done.stderr[-2000:]}")
-    return (folder / "out.dev").read_text(encoding="utf-8").splitlines()
-
-
-def joeynmt_config(task: Task, config: ExperimentConfig, folder: Path) -> dict[str, Any]:
-    """Return JoeyNMT's settings for an experiment."""
-    architecture, training = config.model.architecture(config.tokenizer.vocab_size), config.training
-    data = folder / "data"
-
-    def language(code: str) -> dict[str, Any]:
-        return {
-            "lang": code,
-            "level": "bpe",
-            "tokenizer_type": "sentencepiece",
-            "tokenizer_cfg": {"model_file": str(data / "tokenizer.model")},
-            "voc_file": str(data / "vocabulary.txt"),
-            "max_length": training.max_tokens,
-        }
-
-    def stack(n_layers: int) -> dict[str, Any]:
-        return {
-            "type": "transformer",
-            "num_layers": n_layers,
-            "num_heads": architecture.n_heads,
-            "embeddings": {"embedding_dim": architecture.d_model, "scale": True, "dropout": architecture.dropout},
-            "hidden_size": architecture.d_model,
-            "ff_size": architecture.d_ff,
-            "dropout": architecture.dropout,
-            "layer_norm": architecture.norm,
-        }
-
-    return {
-        "name": "speedrun",
-        "model_dir": str(folder / "model"),
-        "use_cuda": torch.cuda.is_available(),
-        "random_seed": task.seed,
-        "data": {
-            "train": str(data / "train"),
-            "dev": str(data / "valid"),
-            "dataset_type": "plain",
-            "src": language("de"),
-            "trg": language("en"),
-        },
-        "testing": {
-            "batch_size": ROWS * 32,
-            "batch_type": "token",
-            "eval_metrics": ["bleu"],
-            "beam_size": BEAM,
-            "beam_alpha": config.decoding.alpha,
-        },
-        "training": {
-            "optimizer": "adam",
-            "adam_betas": list(training.adam_betas),
-            "scheduling": "warmupinversesquareroot",
-            "learning_rate": training.lr,
-            "learning_rate_warmup": training.warmup_steps,
-            "learning_rate_min": 0.0,
-            "label_smoothing": training.label_smoothing,
-            "normalization": "tokens",
-            "batch_size": training.batch_tokens,
-            "batch_type": "token",
-            "epochs": training.max_epochs,
-            **({"updates": training.max_steps} if training.max_steps else {}),
-            "logging_freq": 1,
-            "validation_freq": training.valid_every,
-            "early_stopping_metric": "bleu",
-            "keep_best_ckpts": -1,
-            "print_valid_sents": [],
-            "overwrite": True,
-        },
-        "model": {
-            "initializer": "xavier_normal",  # with it, JoeyNMT scales as DeepNet does (Wang et al., 2022)
-            "embed_initializer": "normal",
-            "embed_init_weight": architecture.d_model**-0.5,
-            "tied_embeddings": True,
-            "tied_softmax": True,
-            "encoder": stack(architecture.n_encoder_layers),
-            "decoder": stack(architecture.n_decoder_layers),
-        },
-    }
-
-
 def _ignore(message: str) -> None:
     """Discard a message."""
 
@@ -469,5 +315,4 @@ CONTENDERS: dict[str, Callable[[Race, ExperimentConfig], None]] = {
     "ours": ours,
     "hf": lambda race, config: plain(HuggingFace, race, config),
     "torch": lambda race, config: plain(PlainTorch, race, config),
-    "joeynmt": joeynmt,
 }

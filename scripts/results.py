@@ -350,7 +350,6 @@ def speedrun_table(record: Record) -> str:
         place = f"`{how['command']}` at {how['commit'][:9]}, {machine_name(how)}"
         commands.setdefault(place, []).append(f"`{name}`")
     notes = [f"- {', '.join(names)}: {place}, record {link(record, '../')}" for place, names in commands.items()]
-    notes += [f"- Not run: `{name}`, {reason}." for name, reason in record["skipped"].items()]
     return "\n\n".join([table(rows), "\n".join(notes)])
 
 

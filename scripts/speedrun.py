@@ -3,11 +3,10 @@
 
     python scripts/speedrun.py                                            # an attempt
     python scripts/speedrun.py --set training.lr=4e-3 --seeds 1 2 3 --against scripts/results/speedrun.json
-    python scripts/speedrun.py --contenders ours hf torch joeynmt --joeynmt ~/joeynmt/bin/python \\
-        --seeds 1 2 3 --write scripts/results/speedrun.json               # the record
+    python scripts/speedrun.py --contenders ours hf torch --seeds 1 2 3 --write scripts/results/speedrun.json  # record
 
 Each run is a process of its own, one after the other, so that each has the whole machine; seeds are the outer loop, so
-that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run with each of --rates to the lowest mark,
+that slow hours affect all contenders. `hf` and `torch` first run with each of --rates to the lowest mark,
 but not longer than --tuning-minutes; the rate that reaches it first, or else has the highest BLEU, is used for all
 seeds. A finished run is kept in --folder, in a folder for its code and settings, and the same command continues after
 the last one. With --write, contenders of the file that do not run now stay in it; with --against, the file is written
@@ -70,7 +69,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="KEY=VALUE",
         help="settings of all, to try this out",
     )
-    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment with JoeyNMT 2.3")
     parser.add_argument(
         "--folder", type=Path, default=Path("runs/speedrun"), help="finished runs (default: %(default)s)"
     )
@@ -100,10 +98,7 @@ def measured(args: argparse.Namespace) -> tuple[Record, Record | None]:
     Other contenders stay from the record in the file that is to be written.
     """
     set_up_threads()
-    skipped: dict[str, str] = {}
-    if "joeynmt" in args.contenders and not args.joeynmt:
-        skipped["joeynmt"] = "no environment was named with --joeynmt"
-    contenders = [name for name in args.contenders if name not in skipped]
+    contenders = args.contenders
     settings = {"hours": args.hours, "tuning_minutes": args.tuning_minutes, "rates": args.rates}
     here = {**machine(), **settings}
     how = {name: {**here, "settings": experiment(args, name).model_dump(mode="json")} for name in contenders}
@@ -114,7 +109,7 @@ def measured(args: argparse.Namespace) -> tuple[Record, Record | None]:
         name: args.folder / f"{name}-{json_sha256([rules, settings, one['settings'], code()])[:10]}"
         for name, one in how.items()
     }
-    base = Task("", args.seeds[0], None, tuple(rules["marks"]), args.hours, "", args.joeynmt)
+    base = Task("", args.seeds[0], None, tuple(rules["marks"]), args.hours, "")
     others = [name for name in contenders if name != "ours"]
     tuning = {name: [finished(folders[name], task) for task in tuning_tasks(base, name, args)] for name in others}
     rates = {name: best_rate(runs) for name, runs in tuning.items()}
@@ -123,14 +118,12 @@ def measured(args: argparse.Namespace) -> tuple[Record, Record | None]:
         "kind": "speedrun",
         **rules,
         "contenders": how,
-        "skipped": skipped,
         "tuning": [run for runs in tuning.values() for run in runs],
         "runs": [finished(folders[task.contender], task) for task in tasks],
     }
     if kept:
         stay = [name for name in kept["contenders"] if name not in how]
         record["contenders"] = {name: kept["contenders"][name] for name in stay} | how
-        record["skipped"] = {name: reason for name, reason in skipped.items() if name not in stay}
         for part in ("tuning", "runs"):
             record[part] = [run for run in kept[part] if run["contender"] in stay] + record[part]
     record["p"] = {name: p_values(record, "ours", record, name) for name in record["contenders"] if name != "ours"}
