@@ -168,7 +168,7 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     return {**plan, "fingerprint": json_sha256(plan)}
 
 
-def brought(config: ExperimentConfig, folder: Path, tokenizer_sha256: str | None = None) -> Manifest | None:
+def plan_of_moved(config: ExperimentConfig, folder: Path, tokenizer_sha256: str | None = None) -> Manifest | None:
     """Return the plan of a corpus that was prepared on another machine; None if its data can be read on this one.
 
     The inputs are those that were read there.
