@@ -162,7 +162,7 @@ class Sampler:
         if (batches := self._latest.get(epoch)) is None:
             rng = np.random.default_rng([self.seed, epoch])
             # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
-            ordered = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
+            ordered = batches_by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
             batches = [ordered[i] for i in rng.permutation(len(ordered))]
             self._latest.clear()
             self._latest[epoch] = batches
@@ -187,7 +187,7 @@ def _sample(index: Index, n: int, rng: np.random.Generator) -> Index:
     return np.concatenate([np.tile(index, times), rng.choice(index, rest, replace=False) if rest else index[:0]])
 
 
-def by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Index]:
+def batches_by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Index]:
     """Sort sentences by the width of their rows and cut them into batches within the budget.
 
     Pairs with the same width of the longer side are sorted from wide source to wide target, in the next group the
@@ -225,7 +225,7 @@ def _widths(n_tokens: int) -> NDArray[np.int32]:
 
 
 def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
-    """Return the width of each pair's longer side, and the sort key of `by_length`."""
+    """Return the width of each pair's longer side, and the sort key of `batches_by_length`."""
     widest = max(int(src.max(initial=0)), int(tgt.max(initial=0))) + 1
     widths, group = np.unique(_widths(widest), return_inverse=True)
     group = group.astype(np.int16)

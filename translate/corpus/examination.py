@@ -46,7 +46,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class SampleVocabulary:
     """A vocabulary trained on a sample of the corpus.
 
     Attributes:
@@ -82,7 +82,7 @@ class Examination:
     n_sides: tuple[int, int]
     n_checked: int
     checks: dict[str, Check]
-    vocabularies: list[Vocabulary]
+    vocabularies: list[SampleVocabulary]
     suggested: int | None
     skipped: list[str]
 
@@ -196,7 +196,7 @@ def _is_misread(text: str) -> bool:
 
 def _vocabularies(
     pairs: Sequence[Pair], valid: Sequence[Pair], config: TokenizerConfig, n_pairs: int
-) -> Iterator[Vocabulary]:
+) -> Iterator[SampleVocabulary]:
     """Yield vocabularies of growing size, up to the largest that the sample has text for."""
     everything = list(itertools.chain.from_iterable(pairs))
     texts = list(sample(everything, len(everything), _TOKENIZED))
@@ -212,4 +212,4 @@ def _vocabularies(
         often = sum(n * growth >= _OFTEN for n in ids.values())
         of_valid = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(held_out)))
         unknown = of_valid[tokenizer.unk] / max(1, of_valid.total())
-        yield Vocabulary(size, ids.total() / len(texts), unknown, often / size)
+        yield SampleVocabulary(size, ids.total() / len(texts), unknown, often / size)

@@ -88,7 +88,7 @@ class NgramDifference:
 
 
 @dataclass(frozen=True)
-class Span:
+class MarkedSpan:
     """A part of a sentence.
 
     Attributes:
@@ -122,7 +122,7 @@ class SystemScores:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ComparedSentence:
     """One sentence with its translations.
 
     Attributes:
@@ -143,7 +143,7 @@ class Sentence:
         return self.scores[1] - self.scores[0]
 
     @property
-    def marked(self) -> tuple[list[Span], list[Span], list[Span]]:
+    def marked(self) -> tuple[list[MarkedSpan], list[MarkedSpan], list[MarkedSpan]]:
         """Both translations and the reference with the differences marked."""
         return marked(*self.outputs, self.reference)
 
@@ -181,8 +181,8 @@ class Comparison:
     by_score: list[Bucket]
     by_change: list[Bucket]
     ngrams: tuple[list[NgramDifference], list[NgramDifference]]
-    gains: list[Sentence]
-    losses: list[Sentence]
+    gains: list[ComparedSentence]
+    losses: list[ComparedSentence]
 
     @property
     def n_ties(self) -> int:
@@ -288,11 +288,11 @@ def _excess(lines: Sequence[Sequence[str]], references: Sequence[Sequence[str]])
 
 def _sentences(
     outputs: Sequence[Sequence[str]], pairs: Sequence[tuple[str, str]], scores: Sequence[Sequence[float]]
-) -> list[Sentence]:
+) -> list[ComparedSentence]:
     """All sentences, from the largest loss to the largest gain."""
     columns = zip(pairs, *outputs, *scores, strict=True)
     found = [
-        Sentence(n, source, reference, (first, second), (a, b))
+        ComparedSentence(n, source, reference, (first, second), (a, b))
         for n, ((source, reference), first, second, a, b) in enumerate(columns, start=1)
     ]
     return sorted(found, key=lambda sentence: sentence.change)
@@ -440,7 +440,7 @@ def _best(found: Sequence[NgramDifference], side: int, n_best: int) -> list[Ngra
     return chosen
 
 
-def marked(first: str, second: str, reference: str) -> tuple[list[Span], list[Span], list[Span]]:
+def marked(first: str, second: str, reference: str) -> tuple[list[MarkedSpan], list[MarkedSpan], list[MarkedSpan]]:
     """Return both translations and the reference with the words marked in which the two differ.
 
     The texts of the spans are the three sentences, character for character.
@@ -478,7 +478,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> tuple[set[int], set[int]]:
     )
 
 
-def _spans(parts: Sequence[str], marks: Sequence[str]) -> list[Span]:
+def _spans(parts: Sequence[str], marks: Sequence[str]) -> list[MarkedSpan]:
     """Join neighbours with one mark; spaces have the mark of the words around them only if both have it."""
     marks = [
         mark
@@ -486,10 +486,10 @@ def _spans(parts: Sequence[str], marks: Sequence[str]) -> list[Span]:
         else (marks[i - 1] if 0 < i < len(marks) - 1 and marks[i - 1] == marks[i + 1] else "")
         for i, (part, mark) in enumerate(zip(parts, marks, strict=True))
     ]
-    spans: list[Span] = []
+    spans: list[MarkedSpan] = []
     for part, mark in zip(parts, marks, strict=True):
         if spans and spans[-1].mark == mark:
-            spans[-1] = Span(spans[-1].text + part, mark)
+            spans[-1] = MarkedSpan(spans[-1].text + part, mark)
         else:
-            spans.append(Span(part, mark))
+            spans.append(MarkedSpan(part, mark))
     return spans

@@ -276,14 +276,14 @@ def _perplexity(model: "ModelFolder", pairs: Pairs, max_tokens: int) -> float:
     """Return the perplexity of the references as training measures it, without pairs that are too long, in float32."""
     import torch
 
-    from translate.corpus.batches import by_length, collate, eligible
+    from translate.corpus.batches import batches_by_length, collate, eligible
     from translate.machine import choose_device
     from translate.training.validation import encode, mean_nll, perplexity
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config
     batches = [
         collate(encoded, index, pad=special.pad, bos=special.bos, eos=special.eos).to(choose_device())
-        for index in by_length(encoded, eligible(encoded, max_tokens), _BATCH_TOKENS)
+        for index in batches_by_length(encoded, eligible(encoded, max_tokens), _BATCH_TOKENS)
     ]
     return perplexity(mean_nll(model.model, batches, torch.float32))
 

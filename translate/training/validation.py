@@ -14,7 +14,7 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, Index, by_length, eligible
+from translate.corpus.batches import Batch, Index, batches_by_length, eligible
 from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.corpus.sources import Pair, with_symbols
 from translate.corpus.tokenizer import Tokenizer
@@ -117,7 +117,7 @@ class Validator:
             )
         self.n_too_long = pairs.n_pairs - len(short)
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
-        found = by_length(pairs, short, config.batch_tokens)
+        found = batches_by_length(pairs, short, config.batch_tokens)
         self.batches = [collate(pairs, index) for index in found]
         self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate, self._nll)
 
@@ -158,7 +158,7 @@ class SourceGain:
     @staticmethod
     def _batches(src: list[list[int]], tgt: list[list[int]], batch_tokens: int, make: Collate) -> list[Batch]:
         pairs = EncodedPairs.of(src, tgt)
-        return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
+        return [make(pairs, index) for index in batches_by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
     def __call__(self, model: Transformer) -> float | None:
         """Return the gain in nats a target token, None if all sentences have one source."""

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.batches import Position, Sampler, by_length, collate, longest_source, width
+from translate.corpus.batches import Position, Sampler, batches_by_length, collate, longest_source, width
 from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 
@@ -83,7 +83,7 @@ def test_without_replay_batches_are_those_of_one_corpus():
     plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, parts).batches(2)
     assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in parted]
     rng = np.random.default_rng([1, 2])
-    expected = by_length(pairs, rng.permutation(53), 30)
+    expected = batches_by_length(pairs, rng.permutation(53), 30)
     assert [batch.tolist() for batch in plain] == [expected[i].tolist() for i in rng.permutation(len(expected))]
 
 
@@ -189,7 +189,7 @@ def test_a_width_is_rounded_up_to_the_next_size(n_tokens):
 def test_batches_have_few_distinct_shapes(lengths, budget):
     """Batches have the largest allowed number of rows, except at the end of a group of equal widths."""
     pairs = pairs_of(lengths)
-    batches = by_length(pairs, np.arange(pairs.n_pairs), budget)
+    batches = batches_by_length(pairs, np.arange(pairs.n_pairs), budget)
     shapes = [collate(pairs, index, pad=0, bos=1, eos=2).src.shape for index in batches]
     assert all(columns in SIZES for _, columns in shapes)
     assert all(rows in SIZES for rows, _ in shapes[:-1])
@@ -207,7 +207,7 @@ def test_sentences_are_sorted_by_longest_width_then_by_difference_in_alternating
     src, tgt = (np.array([SIZES.index(width(n + 1)) for n in side]) for side in sides)
     longest = np.maximum(src, tgt)
     lean = (tgt - src) * np.where(longest % 2, -1, 1)
-    order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), 1))
+    order = np.concatenate(batches_by_length(pairs, np.arange(pairs.n_pairs), 1))
     assert order.tolist() == np.lexsort((lean, longest)).tolist()
 
 
@@ -228,7 +228,7 @@ def test_an_epoch_costs_no_more_than_44_bytes_a_sentence():
 
 
 def test_a_held_out_sentence_beyond_the_budget_is_a_separate_batch():
-    batches = by_length(pairs_of([(50, 3), (2, 2), (3, 60)]), np.arange(3), 10)
+    batches = batches_by_length(pairs_of([(50, 3), (2, 2), (3, 60)]), np.arange(3), 10)
     assert sorted(map(list, batches)) == [[0], [1], [2]]
 
 

@@ -16,7 +16,7 @@ from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig, TrainingConfig
 from translate.corpus import examination, prepare, tokenizer
-from translate.corpus.examination import Examination, Vocabulary, examine, histogram, quantile
+from translate.corpus.examination import Examination, SampleVocabulary, examine, histogram, quantile
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 
@@ -107,7 +107,7 @@ def test_the_largest_vocabulary_with_enough_examples_of_its_pieces_is_suggested(
 def test_without_enough_examples_the_vocabulary_that_comes_nearest_is_named(tmp_path: Path, found: Examination) -> None:
     """Small vocabularies may have the larger share of rare pieces, as their characters are rare."""
     shares = {300: 0.86, 500: 0.92, 700: 0.49}
-    vocabularies = [Vocabulary(size, 9.0, 0.0, share) for size, share in shares.items()]
+    vocabularies = [SampleVocabulary(size, 9.0, 0.0, share) for size, share in shares.items()]
     chapters = report(experiment(tmp_path, CLEAN, CLEAN[:3]), replace(found, vocabularies=vocabularies, suggested=None))
     assert "500 comes nearest" in chapters[-1].note
 

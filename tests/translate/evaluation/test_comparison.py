@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu import BLEU, CHRF
 
 from translate.evaluation import comparison
-from translate.evaluation.comparison import Matches, Span, marked, ngram_differences
+from translate.evaluation.comparison import MarkedSpan, Matches, marked, ngram_differences
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=70)
 BOUNDS = st.lists(st.integers(-30, 30), min_size=1, max_size=7, unique=True).map(sorted)
@@ -112,9 +112,9 @@ def test_a_perfect_translation_has_no_wrong_word(other: str, reference: str) -> 
 
 def test_differences_are_marked_word_by_word() -> None:
     first, second, reference = marked("the old dog runs", "the cold dog runs", "an old dog runs")
-    assert first == [Span("the ", ""), Span("old", "right"), Span(" dog runs", "")]
-    assert second == [Span("the ", ""), Span("cold", "wrong"), Span(" dog runs", "")]
-    assert reference == [Span("an ", ""), Span("old", "first"), Span(" dog runs", "")]
+    assert first == [MarkedSpan("the ", ""), MarkedSpan("old", "right"), MarkedSpan(" dog runs", "")]
+    assert second == [MarkedSpan("the ", ""), MarkedSpan("cold", "wrong"), MarkedSpan(" dog runs", "")]
+    assert reference == [MarkedSpan("an ", ""), MarkedSpan("old", "first"), MarkedSpan(" dog runs", "")]
 
 
 def test_an_n_gram_belongs_to_the_system_that_matches_it_more_often() -> None:
