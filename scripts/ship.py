@@ -48,7 +48,7 @@ from translate.commands.prepare import complete
 from translate.commands.train import Train
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import Prepared, plan
+from translate.corpus.prepare import Prepared, plan_corpus
 from translate.corpus.sources import Pair, describe
 from translate.errors import UserError, say
 from translate.files import json_sha256, new_folder, read_json, sha256, write_json, write_text
@@ -175,7 +175,7 @@ def digests(options: Train) -> dict[str, str | None]:
         config = parent.settings(config, lambda _: None)
     try:
         tokenizer = None if parent is None else parent.record["tokenizer_sha256"]
-        corpus = plan(complete(config, make=False), tokenizer)["fingerprint"]
+        corpus = plan_corpus(complete(config, make=False), tokenizer)["fingerprint"]
     except UserError:  # training makes a synthetic text that is missing, and names any other
         corpus = None
     model = options.run / "model"

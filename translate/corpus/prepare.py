@@ -149,7 +149,7 @@ def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
     return Mixture(components, 0.0 if data.replay is None else data.replay.share)
 
 
-def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
+def plan_corpus(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
     """Return the part of the manifest that determines the corpus: settings, inputs and their fingerprint.
 
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
@@ -168,14 +168,14 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     return {**plan, "fingerprint": json_sha256(plan)}
 
 
-def plan_of_moved(config: ExperimentConfig, folder: Path, tokenizer_sha256: str | None = None) -> Manifest | None:
+def plan_moved_corpus(config: ExperimentConfig, folder: Path, tokenizer_sha256: str | None = None) -> Manifest | None:
     """Return the plan of a corpus that was prepared on another machine; None if its data can be read on this one.
 
     The inputs are those that were read there.
 
     Args:
         folder: the prepared corpus.
-        tokenizer_sha256: as for `plan`.
+        tokenizer_sha256: as for `plan_corpus`.
 
     Raises UserError if the corpus was prepared with other settings, or is damaged.
     """
@@ -194,7 +194,7 @@ def plan_of_moved(config: ExperimentConfig, folder: Path, tokenizer_sha256: str 
 
 
 def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> dict[str, Any]:
-    """Return the settings that determine the corpus; the arguments are those of `plan`."""
+    """Return the settings that determine the corpus; the arguments are those of `plan_corpus`."""
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
     del settings["data"]["root"]
     data = settings["data"]
@@ -544,7 +544,7 @@ def prepare_locked(
     """Do what `prepare` does within `locked_corpus`.
 
     Args:
-        planned: the `plan` of the corpus, for an experiment that `check_corpus` has checked; None does both.
+        planned: what `plan_corpus` returned, for an experiment that `check_corpus` has checked; None does both.
     """
     with _writing(folder):
         # A link to a folder stays a link: the folder that it points to is replaced.
@@ -563,7 +563,7 @@ def _prepare(
     recover_folder(place)
     if planned is None:
         check_corpus(config, tokenizer)
-        planned = plan(config, tokenizer.sha256 if tokenizer else None)
+        planned = plan_corpus(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:
             present = Prepared.open(folder)

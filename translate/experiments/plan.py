@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from transformer.config import ModelConfig
 from translate.config.schema import DataConfig, ExperimentConfig
-from translate.corpus.prepare import plan as corpus_plan
+from translate.corpus.prepare import plan_corpus
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
 from translate.files import json_sha256, read_json, write_json
@@ -216,5 +216,5 @@ class _Corpora:
         """Return the fingerprint of the corpus of an experiment."""
         key = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
         if key not in self._fingerprints:
-            self._fingerprints[key] = corpus_plan(config, self._tokenizer_sha256)["fingerprint"]
+            self._fingerprints[key] = plan_corpus(config, self._tokenizer_sha256)["fingerprint"]
         return self._fingerprints[key]

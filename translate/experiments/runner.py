@@ -207,7 +207,7 @@ def is_done(task: Task) -> bool:
 
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
-    from translate.corpus.prepare import Prepared, plan
+    from translate.corpus.prepare import Prepared, plan_corpus
     from translate.training.plan import Start
     from translate.training.run import Run
     from translate.training.train import train_experiment
@@ -216,7 +216,7 @@ def _work(job: Job) -> None:
     has_model = (run.model / "model.safetensors").exists()
     if not (has_model and any(record["kind"] == "final" for record in run.records())):
         parent = None if run.has_begun else _parent(job)
-        _check_corpus(job, plan(config, job.parent["tokenizer_sha256"] if job.parent else None))
+        _check_corpus(job, plan_corpus(config, job.parent["tokenizer_sha256"] if job.parent else None))
         train_experiment(Start(config, run, Path(job.prepared), resume=True, from_model=parent), _say)
     prepared = Prepared.open(Path(job.prepared))
     _check_corpus(job, prepared.manifest)

@@ -13,8 +13,14 @@ import torch
 
 from translate.config.load import require_end
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import Prepared, check_corpus, locked_corpus, plan_of_moved, prepare_locked
-from translate.corpus.prepare import plan as plan_corpus
+from translate.corpus.prepare import (
+    Prepared,
+    check_corpus,
+    locked_corpus,
+    plan_corpus,
+    plan_moved_corpus,
+    prepare_locked,
+)
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
@@ -97,7 +103,7 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     tokenizer = None if parent is None else parent.load_tokenizer()
     _check_settings(config, run, parent, resume=start.resume)
     tokenizer_sha256 = None if tokenizer is None else tokenizer.sha256
-    corpus_plan = plan_of_moved(config, corpus, tokenizer_sha256)
+    corpus_plan = plan_moved_corpus(config, corpus, tokenizer_sha256)
     if corpus_plan is None:
         check_corpus(config, tokenizer)
     elif not run.has_begun:

@@ -302,18 +302,14 @@ def _begin(state: TrainState, parts: Parts) -> None:
     if config.tensorboard:
         reporter.open_tensorboard()
     train, unk, longest = prepared.train, prepared.tokenizer.unk, config.max_tokens
-    warn, length_warning, unknown_warning = (
-        partial(reporter.warn, state),
-        reporting.length_warning,
-        reporting.unknown_warning,
-    )
-    warn("warm-up", reporting.warmup_warning(parts.schedule.last_step, config.warmup_steps))
-    warn("too long", length_warning(parts.feed.sampler.n_too_long, train.n_pairs, longest))
     n_too_long, pairs = validator.n_too_long, validator.pairs
-    warn("validation too long", length_warning(n_too_long, pairs.n_pairs, longest, "validation "))
-    warn("unknown validation", unknown_warning("validation", pairs, unk))
+    warn = partial(reporter.warn, state)
+    warn("warm-up", reporting.warmup_warning(parts.schedule.last_step, config.warmup_steps))
+    warn("too long", reporting.length_warning(parts.feed.sampler.n_too_long, train.n_pairs, longest))
+    warn("validation too long", reporting.length_warning(n_too_long, pairs.n_pairs, longest, "validation "))
+    warn("unknown validation", reporting.unknown_warning("validation", pairs, unk))
     if "unknown training" not in state.warned:  # counting takes time
-        warn("unknown training", unknown_warning("training", train, unk))
+        warn("unknown training", reporting.unknown_warning("training", train, unk))
     if config.valid_bleu_sentences and parts.replica.is_sharded:
         warn("no BLEU", 'BLEU is not measured in training with training.parallel = "fsdp"; use translate evaluate')
 

@@ -26,7 +26,16 @@ from translate.corpus import prepare as prepare_module
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Component, Prepared, differences, mixture, plan, prepare, read_tokens, summary
+from translate.corpus.prepare import (
+    Component,
+    Prepared,
+    differences,
+    mixture,
+    plan_corpus,
+    prepare,
+    read_tokens,
+    summary,
+)
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
 from translate.files import sha256
@@ -239,7 +248,7 @@ def test_six_differences_are_named_and_the_others_counted(n: int) -> None:
 def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> None:
     """A new key must be absent from the fingerprint at its default: extend `manifest.plan`, not this test."""
     first = {"data", "cleaning", "tokenizer", "augmentation"}
-    config = plan(experiment(root))["config"]
+    config = plan_corpus(experiment(root))["config"]
     assert config.keys() == first
     assert config["augmentation"].keys() == {"case", "ending", "markup", "joined"}
     assert config["tokenizer"].keys() == {
@@ -252,12 +261,12 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
     }
     for key in ("names", "spelling"):
         changed = parse({**experiment(root).model_dump(), "augmentation": {key: 0.5}}, "test")
-        assert plan(changed)["config"]["augmentation"][key] == 0.5
-        assert ("words" in plan(changed)["inputs"]) == (key == "names")  # the dictionary tells words from names
+        assert plan_corpus(changed)["config"]["augmentation"][key] == 0.5
+        assert ("words" in plan_corpus(changed)["inputs"]) == (key == "names")  # the dictionary tells words from names
     assert "keep_identical" not in str(config)
     values = experiment(root).model_dump()
     values["data"]["train"][0]["keep_identical"] = True
-    assert "keep_identical" in plan(parse(values, "test"))["config"]["data"]["train"][0]
+    assert "keep_identical" in plan_corpus(parse(values, "test"))["config"]["data"]["train"][0]
 
 
 def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:
@@ -504,7 +513,7 @@ def put(value: Any, place: tuple[str | int, ...], new: object) -> Any:
 
 def test_values_of_wrong_types_in_a_manifest_are_refused_or_harmless(root: Path, tmp_path: Path) -> None:
     config, folder = experiment(root), tmp_path / "out"
-    planned, manifest = plan(config), prepare(config, folder, silent).manifest
+    planned, manifest = plan_corpus(config), prepare(config, folder, silent).manifest
     refused = []
     for place in places(manifest):
         for wrong in WRONG:

@@ -12,7 +12,7 @@ from transformer.model import Transformer
 from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig, TokenizerConfig
-from translate.corpus.prepare import input_hashes, plan, prepare
+from translate.corpus.prepare import input_hashes, plan_corpus, prepare
 from translate.corpus.sources import TAG, read_pairs
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
@@ -215,7 +215,7 @@ def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
     here, there = complete(experiment, tmp_path / "here"), complete(experiment, tmp_path / "there" / "deep")
     assert here.data.train[1] != there.data.train[1]
     assert input_hashes(here) == input_hashes(there)
-    assert plan(here) == plan(there)
+    assert plan_corpus(here) == plan_corpus(there)
     run = Run(tmp_path / "run")
     run.checkpoints.mkdir(parents=True)
     write_json(run.config, here.model_dump(mode="json"))
