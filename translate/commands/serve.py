@@ -112,4 +112,7 @@ def _pairs(folders: Sequence[Path]) -> list[str]:
         pair = f"{spec.source}-{spec.target}"
         if (first := used.setdefault(pair, folder)) != folder:
             say(f"{folder}: is not served, since {first} translates {pair} too")
+        else:
+            for note in registry.lacking_rules(spec):
+                say(note)
     return sorted(used)

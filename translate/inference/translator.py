@@ -26,7 +26,7 @@ from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
-from translate.models.registry import locate
+from translate.models.registry import lacking_rules, locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Paragraph, windows
 from translate.text.placeholders import Glossary, tagged
@@ -121,6 +121,9 @@ class Translator:
                 f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
                 "and may change their words; export it again"
             )
+        if not (document and document.is_bare):
+            for note in lacking_rules(engine.spec):
+                say(note)
         reranker = open_scorer(locate(Path(search.rerank), say), opening) if search.rerank else None
         return cls(engine, search, document, reranker=reranker)
 

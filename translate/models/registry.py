@@ -9,6 +9,7 @@ from pathlib import Path
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
+from translate.text import languages
 
 CARDS = ("README.md", "card.md")
 DEFAULT = "de-en"  # the installed model that is used when none is named
@@ -223,6 +224,20 @@ def card_files(folder: Path) -> list[Path]:
 def _language_names() -> dict[str, str]:
     rows = Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
     return dict(row.split("\t") for row in rows)
+
+
+def lacking_rules(spec: TranslationSpec) -> list[str]:
+    """Return a sentence for each language of a model that lacks rules, which says what is not done for it."""
+    unknown = {
+        spec.source: languages.unknown_to(spec.source, "source"),
+        spec.target: languages.unknown_to(spec.target, "target"),
+    }
+    return [
+        f"{language_name(code)} has no rules for {', '.join(uses)}: general ones take their place, and checks that "
+        'need them are off ("Languages" in docs/text.md says how to add rules)'
+        for code, uses in unknown.items()
+        if uses
+    ]
 
 
 def language_name(code: str) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from translate.text import languages
+from translate.text.languages import Language
 from translate.text.placeholders import SYMBOL
 from translate.text.translation import Translation
 
@@ -86,13 +87,13 @@ def capitalisations(text: str, language: str) -> list[str]:
 
     A model has seen little text all in capitals, and a few German words without capitals have lost their nouns.
     """
-    rules = languages.find(language)
-    lower = _lowered(text)
-    forms = [lower, _capitalised(lower) if rules and rules.capitalises_nouns else lower, text]
+    rules = languages.find(language) or languages.general()
+    lower = _lowered(text, rules)
+    forms = [lower, _capitalised(lower, rules) if rules.capitalises_nouns else lower, text]
     return list(dict.fromkeys(forms))
 
 
-def _lowered(text: str) -> str:
+def _lowered(text: str, language: Language) -> str:
     """Return text all in capitals in lower case except for its first letter and codes, which have a digit.
 
     Other text and abbreviations are unchanged. A model has seen little text in capitals. The German sharp s counts as a
@@ -105,14 +106,14 @@ def _lowered(text: str) -> str:
         return text
     lower = _TOKEN.sub(lambda match: match[0] if any(map(str.isdigit, match[0])) else match[0].lower(), text)
     first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
-    return lower[:first] + lower[first : first + 1].upper() + lower[first + 1 :]
+    return lower[:first] + language.capitalised(lower[first:])
 
 
-def _capitalised(text: str) -> str:
+def _capitalised(text: str, language: Language) -> str:
     """Return a few words in lower case with capitals, as German nouns have; other text unchanged."""
     if not text.islower() or len(text.split()) > _MAX_SMALL_TALK:
         return text
-    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+    return " ".join(map(language.capitalised, text.split(" ")))
 
 
 def missing(

@@ -60,7 +60,7 @@ _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
 _APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
-_RANGE = re.compile(r"\s?[-\u2013\u2014]\s?|\s(?:bis|auf|to|till|until|und|and|oder|or)\s")
+_DASH = r"\s?[-\u2013\u2014]\s?"  # between the numbers of a range
 _LONGEST_RANGE = 7  # characters between its numbers
 # Between words or numbers it is a hyphen or a dash, and after the day in 12.-14. too.
 _MINUS = r"(?<![\w)\].,:;/-])(?<!\d\s)(?<!\d\.\s)[-\u2212\u2013]"
@@ -149,23 +149,26 @@ def missing(output: str, source: str, target_language: str, source_language: str
     Args:
         source_language: None if it is unknown.
     """
-    target = languages.find(target_language)
-    is_loose = target is None  # without words for a million
-    found, copied = find(output, target_language), set[str]()
+    own, target = languages.find(source_language) if source_language else None, languages.find(target_language)
+    # Without the words for a million of both languages.
+    is_loose = not (target and target.scales) or bool(source_language and not (own and own.scales))
+    knows_months = bool(target and target.months)
+    known = [language for language in (own, target) if language] if source_language else languages.every()
+    found, copied = find(output, target_language, is_loose=is_loose), set[str]()
     wanted = find(source, source_language, is_loose=is_loose)
     if any("." in one.text for one in wanted):
         copied = {f"{_label(one, output)} {one.text}" for one in found if "." in one.text}
-    wanted = [_as_name(one) if _is_name(one, source, copied) else one for one in wanted]
-    lost = _unmatched(wanted, found, knows_months=target is not None)
+    wanted = [_as_name(one) if _is_name(one, source, copied, known) else one for one in wanted]
+    lost = _unmatched(wanted, found, knows_months=knows_months)
     if lost:
         words = _in_digits(output, target_language)
         found = sorted([*find(words, target_language), *_named(words, target_language), *_relative(words, target)])
-        in_words = {one.start for one in _unmatched(wanted, found, knows_months=target is not None)}
+        in_words = {one.start for one in _unmatched(wanted, found, knows_months=knows_months)}
         lost = [one for one in lost if one.start in in_words]
     if any(map(_letters, lost)):
         written = {*_WORD.findall(output)}
         lost = [one for one in lost if _letters(one) not in written]
-    return [_as_name(one) if _may_be_name(one, source) else one for one in lost]
+    return [_as_name(one) if _may_be_name(one, source, known) else one for one in lost]
 
 
 def _letters(number: Number) -> str:
@@ -181,22 +184,35 @@ def held(number: Number, source: str, source_language: str, target_language: str
     the target language.
     """
     what, own, target = number.what, languages.find(source_language), languages.find(target_language)
-    if target and what.is_clock and len(what.hours) == 1:
+    if target and target.times and what.is_clock and len(what.hours) == 1:
         return number.start, number.end, _clock(what.hours[0], target)
     if what.is_clock:
         return number.start, number.stop, number.text
     start, stop = with_signs(number, source)
     text = source[start:stop]
     is_quantity = (number.run_start, number.run_stop) == (number.start, number.stop) and not what.is_name
-    if is_quantity and own and target and own.decimal != target.decimal and _is_written(number.text, own.decimal):
-        other = number.text.translate(str.maketrans(".,", ",."))
-        text = text.replace(source[number.start : number.stop], other)
+    if is_quantity and own and target and own.separators and target.separators and _is_written(number.text, own):
+        text = text.replace(source[number.start : number.stop], _rewritten(number.text, own, target))
     return start, stop, text
 
 
-def _is_written(number: str, decimal: str) -> bool:
-    """Return whether a number has separators, all of them those of a language with this sign before decimals."""
-    return not number.isdecimal() and _READINGS[decimal].fullmatch(_GROUP.sub("", number)) is not None
+def _is_written(number: str, language: Language) -> bool:
+    """Return whether a number has separators, all of them those of a language."""
+    if number.isdecimal() or _has_strange_sign(number, language.separators):
+        return False
+    return _READINGS[language.decimal].fullmatch(_GROUP.sub("", number)) is not None
+
+
+def _has_strange_sign(number: str, separators: str) -> bool:
+    """Return whether a number has a comma or a full stop that a language with these separators does not use."""
+    return any(sign in number and sign not in separators for sign in _READINGS)
+
+
+def _rewritten(number: str, own: Language, target: Language) -> str:
+    """Return a number with the separators of another language."""
+    if own.group.isspace():
+        number = _GROUP.sub(own.group, number)
+    return number.translate({ord(own.decimal): target.decimal, ord(own.group): target.group})
 
 
 def with_signs(number: Number, text: str) -> tuple[int, int]:
@@ -212,7 +228,7 @@ def _clock(hour: Hour, language: Language) -> str:
     return form.format(h=h, h12=h % _HALF_DAY or _HALF_DAY, minutes=f"{minutes:02}", half="ap"[h >= _HALF_DAY])
 
 
-def _is_name(number: Number, text: str, copied: Collection[str]) -> bool:
+def _is_name(number: Number, text: str, copied: Collection[str], known: Sequence[Language]) -> bool:
     """Return whether a number with one full stop is a name, such as of a standard or a version, and no quantity.
 
     The word before it then is a label such as version, has a digit or a capital letter after its first and is no
@@ -221,34 +237,35 @@ def _is_name(number: Number, text: str, copied: Collection[str]) -> bool:
 
     Args:
         copied: the numbers of the translation after the words before them.
+        known: the languages of the pair.
     """
     if "." not in number.text or not (label := _label(number, text)):
         return False
     if label[:1].isupper() and label[-1:].isalpha():
         is_clear = _HAS_DECIMALS.search(number.text) is not None or not _begins(number, text)
-        if f"{label} {number.text}" in copied or (is_clear and not _is_counted(number, text)):
+        if f"{label} {number.text}" in copied or (is_clear and not _is_counted(number, text, known)):
             return True
     is_code = any(letter.isupper() or letter.isdigit() for letter in label[1:]) and label[-1:].isalnum()
-    return is_code or any(label.lower().rstrip(".") in language.labels for language in languages.every())
+    return is_code or any(label.lower().rstrip(".") in language.labels for language in known)
 
 
-def _may_be_name(number: Number, text: str) -> bool:
+def _may_be_name(number: Number, text: str, known: Sequence[Language]) -> bool:
     """Return whether a number that is missing may be a name, as in Python 3.125 is new; it then stays as written."""
     if "." not in number.text or not (label := _label(number, text)):
         return False
     word = _COUNTED.match(text, number.stop)
-    is_counted = word is not None and not _is_function_word(word[1])
+    is_counted = word is not None and not _is_function_word(word[1], known)
     return label[:1].isupper() and label[-1:].isalpha() and not is_counted
 
 
-def _is_counted(number: Number, text: str) -> bool:
+def _is_counted(number: Number, text: str, known: Sequence[Language]) -> bool:
     """Return whether a word after a number may be what it counts; that of a group of three digits counts most often."""
     word = _COUNTED.match(text, number.stop)
-    return word is not None and not (_HAS_DECIMALS.search(number.text) and _is_function_word(word[1]))
+    return word is not None and not (_HAS_DECIMALS.search(number.text) and _is_function_word(word[1], known))
 
 
-def _is_function_word(word: str) -> bool:
-    return any(word in language.starters for language in languages.every())
+def _is_function_word(word: str, known: Sequence[Language]) -> bool:
+    return any(word in language.starters for language in known)
 
 
 def _label(number: Number, text: str) -> str:
@@ -281,7 +298,7 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
         start, stop = run.span()
         context = text[start - 1 if start else 0 : stop + 1]
         if (read := readings.get(context)) is None:
-            read = readings[context] = _read_run(context, rules.decimal if rules else None)
+            read = readings[context] = _read_run(context, rules.separators if rules else "")
         for i, j, what in read:
             if what.is_round and (
                 _DECADE_END.match(text, start + j) or text[start + i - 1 : start + i] in _APOSTROPHES
@@ -307,7 +324,7 @@ def _spoken_hours(text: str, language: Language) -> list[Number]:
     """Return the hours in words before o'clock, as numbers."""
     hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
     matches = language.hour.finditer(text) if language.clock.search(text) else ()
-    return [_word(*match.span(1), _read(hours[match[1].lower()], None, False)) for match in matches]
+    return [_word(*match.span(1), _read(hours[match[1].lower()], "", False)) for match in matches]
 
 
 def _numerals(text: str) -> list[Number]:
@@ -342,11 +359,12 @@ def _word(start: int, stop: int, what: Meaning) -> Number:
     return Number(start, stop, stop, start, stop, what)
 
 
-def _read_run(context: str, decimal: str | None) -> list[tuple[int, int, Meaning]]:
+def _read_run(context: str, separators: str) -> list[tuple[int, int, Meaning]]:
     """Return the numbers of a run, each with start and stop in it.
 
     Args:
         context: the run with the character before and the one after it, which are no digits.
+        separators: of its language.
     """
     start, stop = int(not context[0].isdecimal()), len(context) - (not context[-1].isdecimal())
     if context[start:stop].isdigit() or _is_date(context, start, stop):
@@ -356,7 +374,7 @@ def _read_run(context: str, decimal: str | None) -> list[tuple[int, int, Meaning
     read = list[tuple[int, int, Meaning]]()
     for i, j in spans:
         meaning = _read if j - i <= _LONGEST_CACHED else _read.__wrapped__
-        what = meaning(context[i:j], decimal, _is_date(context, i, j))
+        what = meaning(context[i:j], separators, _is_date(context, i, j))
         if read and what.is_whole and len(what.text) == 2 and read[-1][2].is_whole and len(read[-1][2].text) == 4:
             what = replace(what, values=(*what.values, read[-1][2].text[:2] + what.text))  # 91 after 1990 is 1991 too
         read.append((i - start, j - start, what))
@@ -369,9 +387,9 @@ def _is_date(text: str, start: int, stop: int) -> bool:
 
 
 @lru_cache(2**12)
-def _read(text: str, decimal: str | None, is_date: bool) -> Meaning:
+def _read(text: str, separators: str, is_date: bool) -> Meaning:
     text = _ascii(text)
-    values, parts = _values(text, decimal), tuple[Values, ...]()
+    values, parts = _values(text, separators), tuple[Values, ...]()
     if text.isdigit():
         return Meaning(text, values, is_round=len(text) in (2, 4) and text[-1] == "0")
     groups = re.findall(r"\d+", text)
@@ -413,14 +431,16 @@ def _ascii(digits: str) -> str:
     return digits if digits.isascii() else "".join(str(unicodedata.decimal(d, d)) for d in digits)
 
 
-def _values(text: str, decimal: str | None) -> tuple[str, ...]:
-    """Return the values of digits with separators: by those of a language, or else of others; by all if it is None."""
+def _values(text: str, separators: str) -> tuple[str, ...]:
+    """Return the values of digits with separators: by those of a language, or else of others; by all if it has none."""
     text = _GROUP.sub("", text)
     if text.isdigit():
         is_code = len(text) > 2 and text[0] == "0"  # or a part of a telephone number: 007 is not 7
         return (text if is_code else text.lstrip("0") or "0",)
     found = {d: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
-    return (found[decimal],) if decimal in found else tuple(dict.fromkeys(found.values()))
+    decimal = separators[:1]
+    is_certain = decimal in found and not _has_strange_sign(text, separators)
+    return (found[decimal],) if is_certain else tuple(dict.fromkeys(found.values()))
 
 
 def _value(whole: str, decimals: str = "", power: int = 0) -> str:
@@ -449,7 +469,7 @@ def _scale(
     for last, (power, is_certain) in powers.items():
         i = last
         numbers[i] = numbers[i]._replace(what=_times(numbers[i].what, power, is_certain and not is_loose))
-        while i and i - 1 not in powers and _is_range(numbers[i - 1], numbers[i], text):
+        while i and i - 1 not in powers and _is_range(numbers[i - 1], numbers[i], text, known):
             i -= 1
             numbers[i] = numbers[i]._replace(what=_times(numbers[i].what, power, False))
 
@@ -476,9 +496,15 @@ def _power(number: Number, text: str, known: Sequence[Language]) -> tuple[int, b
     return 0, False
 
 
-def _is_range(first: Number, second: Number, text: str) -> bool:
+def _is_range(first: Number, second: Number, text: str, known: Sequence[Language]) -> bool:
     gap = second.start - first.stop
-    return 0 < gap <= _LONGEST_RANGE and _RANGE.fullmatch(text, first.stop, second.start) is not None
+    words = tuple(word for language in known for word in language.ranges)
+    return 0 < gap <= _LONGEST_RANGE and _range(words).fullmatch(text, first.stop, second.start) is not None
+
+
+@cache
+def _range(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join([_DASH, *(rf"\s{re.escape(word)}\s" for word in words)]))
 
 
 def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Sequence[Language]) -> list[Number]:
@@ -487,26 +513,29 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     Args:
         followed: indices of the numbers before a word.
     """
-    clocks = {i: words for i in followed if (words := _clock_words(numbers[i], text, known))}
+    clocks = {i: found for i in followed if (found := _clock_words(numbers[i], text, known))}
     colons = [i for i, number in enumerate(numbers) if ":" in number.what.text] if ":" in text else []
     if not clocks and not colons:
         return numbers
     is_late = any(language.later.search(text) for language in known)
     n_hours = min(language.clock_hours for language in known)
     minutes_of = set[int]()
-    for last, words in clocks.items():
+    for last, (words, language) in clocks.items():
         i = last
-        half, minutes = _half(words), words.groupdict().get("minutes")
-        hours = _hours(numbers[i].text, n_hours, half, is_late=is_late)
+        named, is_clock = words.groupdict(), _is_certain(numbers[i], text, language)
+        hours = _hours(numbers[i].text, n_hours, _half(words), is_late=is_late)
+        minutes = named.get("exact") or named.get("minutes")
         if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
             minutes_of.add(i + 1)
-            hours += tuple((h, int(minutes)) for h, _ in hours)
-        numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, True), end=words.end())
-        while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text):
+            with_minutes = tuple((h, int(minutes)) for h, _ in hours)
+            hours = with_minutes if named.get("exact") else hours + with_minutes
+        moved, end = _moved(hours, text, words.end(), language)
+        numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, moved, is_clock), end=end)
+        while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text, known):
             i -= 1
             if not (hours := _hours(numbers[i].text, n_hours, "", is_late=is_late)):
                 break
-            numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, True))
+            numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, is_clock))
     for i in colons:
         what = numbers[i].what
         if not what.is_clock:
@@ -515,8 +544,28 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     return [number for i, number in enumerate(numbers) if i not in minutes_of] if minutes_of else numbers
 
 
-def _clock_words(number: Number, text: str, known: Sequence[Language]) -> re.Match[str] | None:
-    return next((words for language in known if (words := language.clock.match(text, number.stop))), None)
+def _clock_words(number: Number, text: str, known: Sequence[Language]) -> tuple[re.Match[str], Language] | None:
+    found = ((language.clock.match(text, number.stop), language) for language in known)
+    return next(((words, language) for words, language in found if words), None)
+
+
+def _is_certain(number: Number, text: str, language: Language) -> bool:
+    """Return whether a number before words for hours is a time of day and no duration."""
+    before = language.before_hour
+    return before is None or before.search(text, max(0, number.start - _LONGEST_LABEL), number.start) is not None
+
+
+def _moved(hours: tuple[Hour, ...], text: str, start: int, language: Language) -> tuple[tuple[Hour, ...], int]:
+    """Return times changed by the words at `start`, such as "et demie", and where these end."""
+    for minutes, words in language.added_minutes.items():
+        if match := re.compile("|".join(words), re.IGNORECASE).match(text, start):
+            return tuple(_later((h, m), int(minutes)) for h, m in hours), match.end()
+    return hours, start
+
+
+def _later(hour: Hour, minutes: int) -> Hour:
+    """Return the time of day that is some minutes later."""
+    return divmod((hour[0] * 60 + hour[1] + minutes) % _DAY, 60)
 
 
 def _half(words: re.Match[str] | None) -> str:
@@ -563,11 +612,12 @@ def _relative(text: str, language: Language | None) -> list[Number]:
         return []
     found = []
     for minutes, words in language.relative_times.items():
-        for match in re.finditer(rf"(?i)\b(?:{'|'.join(words)}) (\d{{1,2}})(?!\d|[.,:]\d)", text):
+        pattern = "|".join(words).replace("{h}", r"(\d{1,2})(?!\d|[.,:]\d)")
+        for match in re.finditer(rf"(?i)\b(?:{pattern})", text):
             half = _half(language.clock.match(text, match.end()))
-            hours = _hours(match[1], _HALF_DAY, half, is_late=False)
-            moved = (divmod((h * 60 + m + int(minutes)) % _DAY, 60) for h, m in hours)
-            found.append(_word(*match.span(), Meaning("", hours=tuple(moved), is_clock=True)))
+            hours = _hours(match[match.lastindex or 0], _HALF_DAY, half, is_late=False)
+            moved = tuple(_later(hour, int(minutes)) for hour in hours)
+            found.append(_word(*match.span(), Meaning("", hours=moved, is_clock=True)))
     return found
 
 
@@ -576,11 +626,19 @@ def _names(code: str) -> tuple[re.Pattern[str], list[Meaning]]:
     """Return a pattern of the names in a language, with a group for each meaning; it matches nothing without rules."""
     if (language := languages.find(code)) is None:
         return re.compile(r"(?!)"), []
-    hours = {Meaning("", hours=((int(hour), 0),), is_clock=True): w for hour, w in language.named_hours.items()}
+    hours = {Meaning("", hours=(_hour(hour),), is_clock=True): w for hour, w in language.named_hours.items()}
     values = {Meaning(key.split()[0], (*key.split(),)): words for key, words in language.named_numbers.items()}
     named = {what: f"(?i:{'|'.join(words)})" for what, words in (hours | values).items()}
     named |= {Meaning("", (f"{_MONTH}{i}",)): words for i, words in enumerate(language.months, start=1)}
+    if not named:
+        return re.compile(r"(?!)"), []
     return re.compile(rf"\b(?:{'|'.join(f'({words})' for words in named.values())})"), list(named)
+
+
+def _hour(text: str) -> Hour:
+    """Return the time of day of "12" or "12:30"."""
+    hour, _, minutes = text.partition(":")
+    return int(hour), int(minutes or 0)
 
 
 def _in_digits(text: str, language: str) -> str:

@@ -13,16 +13,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from translate.text import languages
 from translate.text.languages import Language
 from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
 
-_MARK = re.compile(
-    r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
-    re.VERBOSE,
-)
+_CLOSING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]"
 _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
@@ -131,11 +129,10 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     Args:
         text: anything; a line break ends a sentence; so do, outside of markup, a bar between spaces, a tab and three
             spaces.
-        language: language code; a language without a module is treated as English.
+        language: language code; one without a file has the rules of `languages.general`.
         markup: matches text in which no sentence ends.
     """
-    rules = languages.find(language) or languages.find("en")
-    assert rules  # English has a module
+    rules = languages.find(language) or languages.general()
     if len(text) > _LONGEST_LINE and len(parts := list(_parts(text))) > 1:
         return [piece for part in parts for piece in split(part, language, markup)]
     kept: list[tuple[int, int]] = []
@@ -162,12 +159,27 @@ def _as_sign(match: re.Match[str]) -> str:
 def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans, in the text, of the sentences of a line that begins at `offset`; none ends within `kept`."""
     found, start, is_chat = [], _after_bullet(line, language), line.islower()
-    for match in _MARK.finditer(line, start):
+    for match in _mark(language.marks, language.spaced_quotes).finditer(line, start):
         if _ends(line, match, language, is_chat) and not _is_within(offset + match.start("space"), kept):
             found.append((start, match.start("space")))
             start = match.end()
     found.append((start, len(line)))
     return [(offset + a, offset + b) for a, b in found]
+
+
+@cache
+def _mark(marks: str, spaced_quotes: str) -> re.Pattern[str]:
+    """Return the pattern of marks that may end a sentence, with closing quotation marks and white space after them.
+
+    Args:
+        marks, spaced_quotes: see `translate.text.languages.Language`.
+    """
+    closing = f"{_CLOSING}|\\s?[{re.escape(spaced_quotes)}]" if spaced_quotes else _CLOSING
+    other = re.escape(marks)
+    return re.compile(
+        rf"(?P<mark>\.{{2,6}}|\u2026|\.|[!?{other}][!?.\u2026{other}]{{0,20}})"
+        rf"(?P<close>(?:{closing}){{0,60}})(?P<space>\s{{1,100}})"
+    )
 
 
 def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
@@ -187,7 +199,9 @@ def _after_bullet(text: str, language: Language) -> int:
 
 def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) -> bool:
     """Return whether a sentence ends at this mark; `is_chat` for a line without capitals, as in chats."""
-    after = _NEXT.match(text, match.end())
+    before = language.before_capital.match(text, match.end())
+    start = before.end() if before else match.end()
+    after = _NEXT.match(text, start)
     word = after["word"] if after else None
     if not after or not word:
         return False
@@ -199,7 +213,7 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
         return not (language.speech and match["close"] and language.speech.match(text, match.end()))
     if match["close"] and not match["close"].startswith((")", "*", "_")):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
-    return _full_stop_ends(last, word, text[match.end() : match.end() + 12], language)
+    return _full_stop_ends(last, word, text[start : start + 12], language)
 
 
 def _ends_in_chat(mark: str, last: str, language: Language) -> bool:
@@ -219,6 +233,8 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
         return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 3))
     is_street = language.street is not None and key.endswith(language.street)
     if word[0].isdigit() and (key in language.numbered_abbreviations or is_street):
+        return False
+    if last in language.abbreviations and last != key:  # M. Le Guen
         return False
     if key in language.final_abbreviations:
         return begins

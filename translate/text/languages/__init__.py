@@ -1,6 +1,8 @@
 """Rules about languages, and the language of a text.
 
-Each language with rules has one TOML file: a new language is one new file named after its code.
+Each language with rules has one TOML file: a new language is one new file named after its code. Each key is optional; a
+check that needs a key that a language lacks is off for it (`unknown_to`). "und.toml", the code of an undetermined
+language, has the rules of all languages without a file.
 
 The language of a text is found by its script, its frequent words and fastText's model of 176 languages, which is
 optional. fastText is asked only if fewer than one word in four is a frequent word of the expected language: 6 % of
@@ -12,11 +14,11 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from translate.errors import UserError
 
@@ -34,8 +36,13 @@ _EXCLUDED = 0.01  # greatest probability of the expected language
 _CLEAR = 0.8
 _SAMPLE = 4096  # characters that are enough to identify a language
 _WORD = re.compile(r"\w+")
+_GENERAL = "und"
 _ALL = 1000  # more than there are languages
 _NONE_LEFT_OUT = -1.0  # a threshold of 0 would leave out languages with less than 1e-5
+
+
+_NEVER = re.compile(r"(?!)")
+_EMPTY: tuple[object, ...] = ("", (), {}, Words(), _NEVER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,93 +50,176 @@ class Language:
     """Rules and word lists of a language; words are in lower case unless stated otherwise.
 
     Attributes:
-        script: first word of the Unicode names of its letters, such as "LATIN".
+        script: first word of the Unicode names of its letters, such as "LATIN"; "" accepts every script.
+        letters: those of its alphabet that are not ASCII.
+        digraphs: letters of two characters that are both capitals, as in "IJsland".
         capitalises_nouns: whether nouns are written with a capital letter.
-        number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
-        abbreviations: without their full stop; the sentence goes on after it.
+        marks: other marks than . ! ? and an ellipsis that end a sentence.
+        spaced_quotes: closing quotation marks that may stand after a space.
+        before_capital: matches words in lower case before the capital that begins a sentence, as in "'s Avonds".
+        abbreviations: without their full stop; the sentence goes on after it. One with a capital, as "M" for Monsieur,
+            is found in this form only.
         final_abbreviations: the sentence ends after these if the next word begins one.
         numbered_abbreviations: the sentence goes on after these if a number follows.
         street: the ending of streets before a number, as in "Hauptstr. 12"; None without one.
         starters: frequent words that begin sentences and are no nouns.
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
+        letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
         respellings: what people type in place of letters that their keyboards lack, one table for each convention.
         inclusive: forms for all genders, such as "Nutzer:in": a pattern, the form that is read in its place, and the
             form if the sentence has several for which the two differ.
-        letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
-        letters: those of its alphabet that are not ASCII.
-        decimal: the sign before decimals.
+        decimal, group: the signs before decimals and between groups of three digits; a group that is white space stands
+            for every space that separates groups.
+        number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         scale: matches white space and a word for a power of ten after a number, which is its group.
         scales: these words, by the power.
+        ranges: words between the two numbers of a range.
         clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", `early` and
-            `late` for words of the same sense, and `minutes`, if the language has them.
+            `late` for words of the same sense, and for minutes `minutes`, which may also be another number, or `exact`,
+            which may not, if the language has them.
+        before_hour: matches the words before an hour without which `clock` may be a duration; None if it never is.
+        added_minutes: words after `clock` that change the time, by the minutes that they add.
         hour: matches a word for an hour before such words, which is its group.
         hour_words: these words, in order.
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
-        named_hours: words for an hour, by the hour.
-        relative_times: words before an hour that change it, by the minutes that they add.
+        named_hours: words for a time, by the hour, or by the hour and minutes.
+        relative_times: words with an hour, {h}, for a time that is counted from it, by the minutes that they add.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
         labels: words before a number that is a name, such as that of a version.
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
         signs: regular expressions of words for signs, by the sign.
+        latex: its names in the packages babel and polyglossia; the first one is written.
     """
 
-    script: str
-    capitalises_nouns: bool
-    number_endings: re.Pattern[str]
-    abbreviations: Words
-    final_abbreviations: Words
-    numbered_abbreviations: Words
-    starters: Words
+    script: str = ""
+    letters: str = ""
+    digraphs: Words = Words()
+    capitalises_nouns: bool = False
+    marks: str = ""
+    spaced_quotes: str = ""
+    before_capital: re.Pattern[str] = _NEVER
+    abbreviations: Words = Words()
+    final_abbreviations: Words = Words()
+    numbered_abbreviations: Words = Words()
+    starters: Words = Words()
+    street: str | None = None
+    ordinal_nouns: re.Pattern[str] | None = None
+    speech: re.Pattern[str] | None = None
+    letter_ends_sentence: bool = False
     respellings: tuple[dict[str, str], ...] = ()
     inclusive: tuple[tuple[str, str, str], ...] = ()
-    street: str | None = None
-    speech: re.Pattern[str] | None = None
-    ordinal_nouns: re.Pattern[str] | None = None
-    letters: str
-    decimal: str
-    scale: re.Pattern[str]
-    scales: dict[str, tuple[str, ...]]
-    clock: re.Pattern[str]
-    hour: re.Pattern[str]
-    hour_words: tuple[str, ...]
-    clock_hours: int
-    later: re.Pattern[str]
-    named_hours: dict[str, tuple[str, ...]]
-    relative_times: dict[str, tuple[str, ...]]
-    named_numbers: dict[str, tuple[str, ...]]
-    months: tuple[str, ...]
-    labels: Words
-    times: tuple[str, ...]
-    signs: dict[str, tuple[str, ...]]
-    letter_ends_sentence: bool
+    decimal: str = ""
+    group: str = ""
+    number_endings: re.Pattern[str] = _NEVER
+    scale: re.Pattern[str] = _NEVER
+    scales: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ranges: tuple[str, ...] = ()
+    clock: re.Pattern[str] = _NEVER
+    before_hour: re.Pattern[str] | None = None
+    added_minutes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hour: re.Pattern[str] = _NEVER
+    hour_words: tuple[str, ...] = ()
+    clock_hours: int = 24
+    later: re.Pattern[str] = _NEVER
+    named_hours: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    relative_times: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    named_numbers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    months: tuple[str, ...] = ()
+    labels: Words = Words()
+    times: tuple[str, ...] = ()
+    signs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    latex: tuple[str, ...] = ()
+
+    @property
+    def separators(self) -> str:
+        """The sign before decimals and the one between groups; "" if they are unknown."""
+        return self.decimal + self.group
+
+    def capitalised(self, text: str) -> str:
+        """Return the text with a capital as its first letter."""
+        n = 2 if text[:2].lower() in self.digraphs else 1
+        return text[:n].upper() + text[n:]
+
+
+# What is done by rules, with the keys of which it needs one, for the languages of sources and of translations.
+_USES = {
+    "abbreviations": (("abbreviations", "final_abbreviations", "marks"), "source"),
+    "other scripts": (("script",), "source"),
+    "separators of numbers": (("decimal",), "both"),
+    "words such as million": (("scales",), "both"),
+    "times of day": (("clock",), "both"),
+    "names of months": (("months",), "target"),
+    "words for signs such as %": (("signs",), "target"),
+}
 
 
 @cache
 def find(code: str) -> Language | None:
-    """Return the language with this code, None if it has no file here."""
-    path = Path(__file__).parent / f"{code}.toml"
-    if not code.isidentifier() or not path.is_file():
-        return None
+    """Return the language with this code, with or without a region; None if it has no file here."""
+    name = code.replace("_", "-").partition("-")[0].lower()
+    path = Path(__file__).parent / f"{name}.toml"
+    return read(path) if name.isidentifier() and path.is_file() else None
+
+
+def read(path: Path) -> Language:
+    """Return the language of a file; UserError, one sentence with the key, if it is wrong."""
     kinds = get_type_hints(Language)
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    return Language(**{key: _typed(value, kinds[key]) for key, value in values.items()})
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no TOML, or not UTF-8
+        raise UserError(f"{path}: {error}; correct the file") from error
+    for key, value in values.items():
+        if key not in kinds:
+            from difflib import get_close_matches  # only a mistake needs it
+
+            near = get_close_matches(key, kinds, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "translate.text.languages.Language explains the keys"
+            raise UserError(f"{path}: unknown key {key!r}; {hint}")
+        try:
+            values[key] = _typed(value, kinds[key])
+        except (TypeError, re.error) as error:
+            raise UserError(f"{path}: {key}: {error}; correct the value") from error
+    return Language(**values)
+
+
+@cache
+def general() -> Language:
+    """Return the rules of languages without a file."""
+    language = find(_GENERAL)
+    assert language  # it comes with the package
+    return language
 
 
 @cache
 def every() -> tuple[Language, ...]:
     """Return all languages that have a file here, ordered by code."""
     codes = sorted(path.stem for path in Path(__file__).parent.glob("*.toml"))
-    return tuple(language for code in codes if (language := find(code)))
+    return tuple(language for code in codes if code != _GENERAL and (language := find(code)))
+
+
+def unknown_to(code: str, side: Literal["source", "target"]) -> list[str]:
+    """Return what the rules of a language do not know: all without a file, and what a file lacks the keys for.
+
+    Args:
+        side: what the language is in a pair, for which only some of the rules are needed.
+    """
+    language = find(code)
+    known = set() if language is None else {key for key in vars(language) if getattr(language, key) not in _EMPTY}
+    return [use for use, (keys, of) in _USES.items() if of in (side, "both") and known.isdisjoint(keys)]
 
 
 def _typed(value: Any, kind: Any) -> Any:
-    """Return a value of a TOML file as the type of its field."""
+    """Return a value of a TOML file as the type of its field; TypeError if it is of another type."""
+    is_pattern, origin = re.Pattern[str] in (kind, *get_args(kind)), get_origin(kind)
+    wanted: Any = kind if kind in (bool, int) else {tuple: list, dict: dict}.get(origin, str)
+    if type(value) is not wanted:
+        raise TypeError(f"is a {type(value).__name__} in place of a {wanted.__name__}")
     if kind == Words:
         return frozenset(value.split())
-    if re.Pattern[str] in (kind, *get_args(kind)):
+    if is_pattern:
         return re.compile(value)
     if isinstance(value, dict):
         return {key: tuple(words) for key, words in value.items()}
