@@ -14,8 +14,9 @@ that the model wrote, only white space: a check flags a translation or takes tha
 restores the source, or a target term of the glossary, byte for byte.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,16 @@ def translate(texts: Sequence[str], search: SearchSentences, rules: Rules) -> li
     segmented = [segment(text, rules) for text in texts]
     wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
     found = translate_sentences(wanted, search, rules)
-    return [_joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in s]) for s in segmented]
+    return [_joined([*_pairs(pieces, found)]) for pieces in segmented]
+
+
+def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Translation]]:
+    """Yield source and translation of each piece, with a space between two sentences that have none in the source."""
+    for piece, following in itertools.zip_longest(pieces, pieces[1:]):
+        one = found[piece.text] if piece.translate else Translation(piece.text)
+        if following is not None and following.translate and sentences.lacks_space(one.text, piece.text):
+            one = replace(one, text=f"{one.text} ")
+        yield piece.text, one
 
 
 def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:

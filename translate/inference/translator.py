@@ -29,7 +29,7 @@ from translate.models.folder import ModelFolder
 from translate.models.registry import lacking_rules, locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Paragraph, windows
-from translate.text.placeholders import Glossary, tagged
+from translate.text.placeholders import Glossary, in_language, tagged
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Format, Opening, Search, Translation, join, one_line, require_beam
 
@@ -190,7 +190,7 @@ class Translator:
             n_symbols=self.engine.tokenizer.n_placeholders,
             segments=document.format != "lines",
             checks=document.checks,
-            markup=self.markup or formats.markup(document.layout),
+            markup=in_language(self.markup or formats.markup(document.layout), spec.source),
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
             aligner=self.sentences if self.engine.can_align else None,

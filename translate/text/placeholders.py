@@ -22,10 +22,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from translate.errors import UserError
+from translate.text import languages
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 MOST_SYMBOLS = 99
@@ -148,6 +149,20 @@ def tagged() -> re.Pattern[str]:
     pattern = re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
     _SIGNED.append(pattern)
     return pattern
+
+
+def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
+    """Return the pattern of placeholders for texts in a language, without what is prose in it."""
+    prose = (languages.find(code) or languages.general()).prose
+    return pattern if prose is None else _without(pattern, prose)
+
+
+@cache
+def _without(pattern: re.Pattern[str], prose: re.Pattern[str]) -> re.Pattern[str]:
+    found = re.compile(f"(?!{prose.pattern})(?:{pattern.pattern})", pattern.flags)
+    if any(pattern is signed for signed in _SIGNED):
+        _SIGNED.append(found)
+    return found
 
 
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:

@@ -159,7 +159,7 @@ def _as_sign(match: re.Match[str]) -> str:
 def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans, in the text, of the sentences of a line that begins at `offset`; none ends within `kept`."""
     found, start, is_chat = [], _after_bullet(line, language), line.islower()
-    for match in _mark(language.marks, language.spaced_quotes).finditer(line, start):
+    for match in _mark(language.marks, language.unspaced_marks, language.spaced_quotes).finditer(line, start):
         if _ends(line, match, language, is_chat) and not _is_within(offset + match.start("space"), kept):
             found.append((start, match.start("space")))
             start = match.end()
@@ -168,17 +168,18 @@ def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int,
 
 
 @cache
-def _mark(marks: str, spaced_quotes: str) -> re.Pattern[str]:
+def _mark(marks: str, unspaced_marks: str, spaced_quotes: str) -> re.Pattern[str]:
     """Return the pattern of marks that may end a sentence, with closing quotation marks and white space after them.
 
     Args:
-        marks, spaced_quotes: see `translate.text.languages.Language`.
+        marks, unspaced_marks, spaced_quotes: see `translate.text.languages.Language`.
     """
     closing = f"{_CLOSING}|\\s?[{re.escape(spaced_quotes)}]" if spaced_quotes else _CLOSING
-    other = re.escape(marks)
+    other = re.escape(marks + unspaced_marks)
+    space = rf"\s{{1,100}}|(?<=[{re.escape(unspaced_marks)}])" if unspaced_marks else r"\s{1,100}"
     return re.compile(
         rf"(?P<mark>\.{{2,6}}|\u2026|\.|[!?{other}][!?.\u2026{other}]{{0,20}})"
-        rf"(?P<close>(?:{closing}){{0,60}})(?P<space>\s{{1,100}})"
+        rf"(?P<close>(?:{closing}){{0,60}})(?P<space>{space})"
     )
 
 
@@ -244,6 +245,12 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
         is_name = word == "I" or re.match(r"\w\.", rest)  # A. A. Milne
         return begins and last.isupper() and language.letter_ends_sentence and not is_name
     return key not in language.abbreviations
+
+
+def lacks_space(translation: str, source: str) -> bool:
+    """Return whether a space goes after a translation although none goes after its source, as in Chinese."""
+    unspaced = tuple(languages.general().unspaced_marks)
+    return bool(translation) and source.endswith(unspaced) and not translation.endswith(unspaced)
 
 
 def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:

@@ -113,6 +113,27 @@ def test_a_server_translates_other_languages(save: Save, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("said", "expected"),
+    [("Yes.", "Yes. Yes. Yes."), ("好。", "好。好。好。"), ("", "")],  # no space goes into Chinese
+)
+def test_sentences_without_a_space_between_them_get_one_if_the_target_needs_it(said: str, expected: str) -> None:
+    rules = Rules(source="zh", target="en", checks=False)
+    (found,) = pipeline.translate(
+        ["你好！你好？你好！"], lambda lines, _: {line: Translation(said) for line in lines}, rules
+    )
+    assert found.text == expected
+    assert "".join(one.text for _, one in found.sentences) == found.text
+    assert "".join(source for source, _ in found.sentences) == "你好！你好？你好！"
+
+
+def test_french_quotation_marks_are_translated_and_those_of_german_fields_are_not(save: Save) -> None:
+    for source, kept in (("fr", False), ("de", True)):
+        spoken = Echo(ModelFolder.open(save(source, "en")))
+        (found,) = spoken.passages(["il a dit «Bonjour» hier."])
+        assert ("«Bonjour»" in found.text) == kept
+
+
+@pytest.mark.parametrize(
     ("source", "pair", "said", "expected"),
     [
         ("Le train part à 14 h 30.", ("fr", "en"), "The train leaves at 2 pm.", "The train leaves at 2:30 pm."),

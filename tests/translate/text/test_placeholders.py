@@ -20,10 +20,12 @@ from translate.text.placeholders import (
     PLACEHOLDER,
     Glossary,
     branches,
+    in_language,
     is_emptied,
     mask,
     messages,
     missing_terms,
+    placeholder_spans,
     protect,
     restore,
     symbol,
@@ -626,3 +628,19 @@ def test_a_translation_has_a_term_as_often_as_the_source() -> None:
     for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
         target, longer = (unicodedata.normalize(form, word) for word in ("Türen", "Tür"))  # type: ignore[arg-type]
         assert missing_terms(unicodedata.normalize(other, text), [target, longer]) == [longer]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Il dit «Oui» et {name} à l'ami·e.", "fr", ["{name}"]),
+        ("Il dit «Oui» et {name} à l'ami·e.", "fr-CH", ["{name}"]),
+        ("Das Feld «Name» und {name}.", "de", ["«Name»", "{name}"]),
+        ("今日は。東京(とうきょう)です ★", "ja", ["★"]),
+        ("今日は。", "de", ["。"]),
+    ],
+)
+def test_what_is_prose_in_a_language_is_no_placeholder(text: str, language: str, expected: list[str]) -> None:
+    pattern = in_language(PLACEHOLDER, language)
+    assert [text[start:stop] for start, stop in placeholder_spans(text, pattern)] == expected
+    assert in_language(PLACEHOLDER, language) is pattern

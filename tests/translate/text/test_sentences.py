@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import CORPORA
+from translate.text.placeholders import PLACEHOLDER, in_language
 from translate.text.sentences import cut, readable, split
 
 ODD = st.text(alphabet="aZ .!?…\n\r\t\0\u2028„“\"'»)(-–1:;,\u202e😊ß", max_size=40)
@@ -218,6 +219,23 @@ def test_paragraphs_of_a_language_without_a_file(language: str, expected: list[s
     assert sentences(" ".join(expected), language) == expected
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [["你好。", "你好吗？", "3.5元。"], ["行く！？", "はい。"], ["「はい。」と言った。", "そう。"]],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("space", ["", " ", "\u3000"])
+def test_no_space_is_needed_between_sentences_of_chinese_and_japanese(expected: list[str], space: str) -> None:
+    found = split(space.join(expected), "ja", in_language(PLACEHOLDER, "ja"))
+    assert [piece.text for piece in found if piece.translate] == expected
+
+
+def test_the_marks_of_other_languages_end_no_sentence_in_french() -> None:
+    """Nor do they in German: only the general rules have all of them."""
+    assert len(sentences("Le signe । est un mot. Oui.", "fr")) == 2
+    assert len(sentences("Das 。 und das ？ Ja.", "de")) == 1
+
+
 def test_a_region_does_not_change_the_rules() -> None:
     text = "M. Roux est venu. Il est parti."
     assert sentences(text, "fr-CA") == sentences(text, "fr_CH") == ["M. Roux est venu.", "Il est parti."]
@@ -411,6 +429,20 @@ def test_other_signs_of_forms_for_all_genders(text: str, expected: str) -> None:
 )
 def test_other_signs_within_words_stay(text: str) -> None:
     assert readable(text, "de") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("les étudiant·e·s", "les étudiants"),
+        ("les étudiant.e.s et les ami(e)s", "les étudiants et les amis"),
+        ("un·e acteur·rice", "un acteur"),
+        ("heureux·ses, tou·te·s", "heureux, tous"),
+        ("Chaque élu·e a 10·e et p.ex. x.e.", "Chaque élu a 10·e et p.ex. x.e."),
+    ],
+)
+def test_french_forms_for_all_genders_are_read_in_one(text: str, expected: str) -> None:
+    assert readable(text, "fr") == expected
 
 
 def test_forms_for_all_genders_are_german() -> None:

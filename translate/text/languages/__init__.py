@@ -55,6 +55,8 @@ class Language:
         digraphs: letters of two characters that are both capitals, as in "IJsland".
         capitalises_nouns: whether nouns are written with a capital letter.
         marks: other marks than . ! ? and an ellipsis that end a sentence.
+        unspaced_marks: marks that end a sentence without white space after them.
+        prose: matches the beginning of what is prose and would be a placeholder in other languages.
         spaced_quotes: closing quotation marks that may stand after a space.
         before_capital: matches words in lower case before the capital that begins a sentence, as in "'s Avonds".
         abbreviations: without their full stop; the sentence goes on after it. One with a capital, as "M" for Monsieur,
@@ -99,6 +101,8 @@ class Language:
     digraphs: Words = Words()
     capitalises_nouns: bool = False
     marks: str = ""
+    unspaced_marks: str = ""
+    prose: re.Pattern[str] | None = None
     spaced_quotes: str = ""
     before_capital: re.Pattern[str] = _NEVER
     abbreviations: Words = Words()
