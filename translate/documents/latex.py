@@ -15,6 +15,7 @@ from typing import Any
 from translate.documents.document import Reading
 from translate.documents.edits import Edit, Plain, Span, Text, UnwritableError, Value, Values, tag_name
 from translate.errors import UserError, optional_package
+from translate.text.languages import find
 
 Node = Any  # of pylatexenc, which has no types
 
@@ -72,7 +73,6 @@ _HAS_SHORTHANDS = re.compile(
     r"\\(?:documentclass|usepackage)\s*\[[^\]]{0,999}?(?:german|austrian)\b|\\usepackage\s*\{n?german\}"
 )
 _USES_SHORTHANDS = re.compile(r"\"`|[^\W\d_]\"[aouAOUs][a-z]")  # in a chapter, which has no preamble
-_LANGUAGES = {"de": ("ngerman", "german"), "en": ("english", "american", "british")}
 _BABEL = re.compile(
     r"\\usepackage\s*\[([^\]]{0,999})\]\s*\{(?:babel|polyglossia)\}|\\documentclass\s*\[([^\]]{0,999})\]"
 )
@@ -421,7 +421,7 @@ def _titles(nodes: Sequence[Node]) -> Iterator[Node]:
 
 def _languages(file: Text, reading: Reading) -> Iterator[Edit]:
     """Yield the edits of options that name the source language."""
-    own, new = _LANGUAGES.get(reading.source, ()), _LANGUAGES.get(reading.target, ())
+    own, new = (rules.latex if (rules := find(code)) else () for code in (reading.source, reading.target))
     for options in _BABEL.finditer(file.text) if own and new and reading.source != reading.target else ():
         group = 1 if options[1] is not None else 2
         names = [name.strip() for name in options[group].split(",")]

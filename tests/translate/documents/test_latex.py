@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.translate.documents.stubs import translated as translated_as
 from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
+from translate.documents.document import Reading
 from translate.errors import UserError
 
 pytest.importorskip("pylatexenc", reason="pylatexenc is not installed")
@@ -166,6 +168,25 @@ def test_options_of_babel_name_the_target() -> None:
     ]:
         data = head.format("12pt", before).encode()
         assert translated("a.tex", data, upper).decode() == head.format("12pt", after).replace("}a\\", "}A\\")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "before", "after"),
+    [
+        ("fr", "en", "english,french", "english"),
+        ("en", "fr", "british", "french"),
+        ("fr-CA", "nl", "canadien", "dutch"),
+        ("fr", "xx", "french", "french"),
+    ],
+)
+def test_the_options_of_babel_are_those_of_any_language_with_a_file(
+    source: str, target: str, before: str, after: str
+) -> None:
+    head = "\\documentclass{{article}}\n\\usepackage[{}]{{babel}}\n\\begin{{document}}a\\end{{document}}"
+    reading = Reading(name="a.tex", source=source, target=target)
+    assert translated_as(head.format(before).encode(), reading, upper).decode() == head.format(after).replace(
+        "}a\\", "}A\\"
+    )
 
 
 GERMAN_HEAD = "\\documentclass[ngerman]{article}\n\\usepackage{babel}\n"
