@@ -317,7 +317,8 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
         followed = [*range(len(found))]
     if followed:
         _scale(found, followed, text, known, is_loose=is_loose)
-    return _timed(found, followed, text, known) if followed or ":" in text else found
+    may_have_times = followed or ":" in text or any(language.clock_before for language in known)
+    return _timed(found, followed, text, known) if may_have_times else found
 
 
 def _spoken_hours(text: str, language: Language) -> list[Number]:
@@ -514,6 +515,8 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
         followed: indices of the numbers before a word.
     """
     clocks = {i: found for i in followed if (found := _clock_words(numbers[i], text, known))}
+    for language in known:
+        clocks |= _after_words(numbers, text, language, clocks, known)
     colons = [i for i, number in enumerate(numbers) if ":" in number.what.text] if ":" in text else []
     if not clocks and not colons:
         return numbers
@@ -549,10 +552,28 @@ def _clock_words(number: Number, text: str, known: Sequence[Language]) -> tuple[
     return next(((words, language) for words, language in found if words), None)
 
 
+def _after_words(
+    numbers: Sequence[Number], text: str, language: Language, clocks: Collection[int], known: Sequence[Language]
+) -> dict[int, tuple[re.Match[str], Language]]:
+    """Return the times of day after words such as "kl.", by the index of the last number of each range."""
+    found = dict[int, tuple[re.Match[str], Language]]()
+    for i, number in enumerate(numbers) if language.clock_before else ():
+        if i in clocks or not _follows(language.clock_before, number, text):
+            continue
+        while i + 1 < len(numbers) and i + 1 not in clocks and _is_range(numbers[i], numbers[i + 1], text, known):
+            i += 1
+        if nothing := re.compile("").match(text, numbers[i].stop):
+            found[i] = nothing, language
+    return found
+
+
+def _follows(words: re.Pattern[str] | None, number: Number, text: str) -> bool:
+    return words is not None and words.search(text, max(0, number.start - _LONGEST_LABEL), number.start) is not None
+
+
 def _is_certain(number: Number, text: str, language: Language) -> bool:
     """Return whether a number before words for hours is a time of day and no duration."""
-    before = language.before_hour
-    return before is None or before.search(text, max(0, number.start - _LONGEST_LABEL), number.start) is not None
+    return language.before_hour is None or _follows(language.before_hour, number, text)
 
 
 def _moved(hours: tuple[Hour, ...], text: str, start: int, language: Language) -> tuple[tuple[Hour, ...], int]:

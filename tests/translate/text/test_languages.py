@@ -12,7 +12,7 @@ from tests.conftest import CORPORA
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.text import languages
-from translate.text.checks import missing, missing_numbers
+from translate.text.checks import missing
 from translate.text.languages import is_foreign, language_of
 from translate.text.sentences import split
 
@@ -152,22 +152,48 @@ def test_a_code_finds_only_a_file_of_a_language() -> None:
         assert languages.find(code) is None
 
 
-def test_a_file_may_have_some_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules that need the others are off, and said to be."""
-    path = tmp_path / "sv.toml"
-    path.write_text('script = "LATIN"\nabbreviations = "t.ex bl.a"\nstarters = "det den"\n', encoding="utf-8")
+@pytest.fixture(params=[1, 2], ids=["three keys", "most keys"])
+def documented(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The code of a language that has the first or both parts of the file in docs/text.md."""
+    page = (Path(languages.__file__).parents[3] / "docs" / "text.md").read_text(encoding="utf-8")
+    parts = re.findall(r"(?ms)^    ```toml\n(.*?)^    ```", page)
+    path = tmp_path / f"x{request.param}.toml"
+    path.write_text("".join(parts[: request.param]), encoding="utf-8")
     rules, find = languages.read(path), languages.find
-    monkeypatch.setattr(languages, "find", lambda code: rules if code == "sv" else find(code))
-    assert languages.unknown_to("sv", "source") == ["separators of numbers", "words such as million", "times of day"]
-    assert [piece.text for piece in split("Det är bl.a. Anna. Hon är här.", "sv")] == [
-        "Det är bl.a. Anna.",
-        " ",
-        "Hon är här.",
-    ]
-    numbers = "Klockan 8.30 kom 1 234 och 5 miljoner, 3 %."
-    assert missing_numbers("At 8:30 came 1,234 and 5 million, 3%.", numbers, "en", "sv") == []
-    assert missing(numbers, numbers, "sv", "sv") == []
-    assert is_foreign("Это предложение по-русски", "sv")
+    monkeypatch.setattr(languages, "find", lambda code: rules if code == path.stem else find(code))
+    return path.stem
+
+
+def test_the_file_of_the_documentation_makes_a_language(documented: str) -> None:
+    """With three keys the rules that need the others are off, and said to be; nothing fails."""
+    off = ["separators of numbers", "words such as million", "times of day"]
+    assert languages.unknown_to(documented, "source") == (off if documented == "x1" else [])
+    sentence = "Det är bl.a. Anna, dvs. hon."
+    found = [piece.text for piece in split(f"{sentence} Hon är här.", documented)]
+    assert found == [sentence, " ", "Hon är här."]
+    text, english = "Klockan 8.30 kom 1 234,5 och 5 miljoner, 3 %.", "At 8:30 came 1,234.5 and 5 million, 3%."
+    for target, source in ((english, text), (text, english), (text, text)):
+        pair = ("en" if one is english else documented for one in (source, target))
+        assert missing(target, source, *pair) == []
+    assert is_foreign("Это предложение по-русски", documented)
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "is_lost"),
+    [
+        ("Vi ses kl. 14.30.", "See you at 2:30 p.m.", False),
+        ("Vi ses kl. 14.30.", "See you at 2:30 a.m.", True),
+        ("Öppet kl. 8–10 idag", "Open from 8 am to 10 am today", False),
+        ("Öppet kl. 8–10 idag", "Open from 8 am to 10 pm today", True),
+        ("5 miljoner", "5 billion", True),
+        ("8 hundar kl. 9", "8 dogs at 9 am", False),
+        ("den 5 maj", "on May 5", False),
+    ],
+)
+@pytest.mark.parametrize("documented", [2], indirect=True)
+def test_numbers_and_times_of_the_documented_language(documented: str, text: str, english: str, is_lost: bool) -> None:
+    assert bool(missing(english, text, documented, "en")) == is_lost
+    assert bool(missing(text, english, "en", documented)) == is_lost
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ _NONE_LEFT_OUT = -1.0  # a threshold of 0 would leave out languages with less th
 
 
 _NEVER = re.compile(r"(?!)")
-_EMPTY: tuple[object, ...] = ("", (), {}, Words(), _NEVER)
+_EMPTY: tuple[object, ...] = ("", (), {}, Words(), None, _NEVER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,9 @@ class Language:
         clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", `early` and
             `late` for words of the same sense, and for minutes `minutes`, which may also be another number, or `exact`,
             which may not, if the language has them.
-        before_hour: matches the words before an hour without which `clock` may be a duration; None if it never is.
+        before_hour: matches the words before an hour, up to its first character, without which `clock` may be a
+            duration; None if it never is.
+        clock_before: matches the words before a number, up to it, that is a time of day without words after it.
         added_minutes: words after `clock` that change the time, by the minutes that they add.
         hour: matches a word for an hour before such words, which is its group.
         hour_words: these words, in order.
@@ -123,6 +125,7 @@ class Language:
     ranges: tuple[str, ...] = ()
     clock: re.Pattern[str] = _NEVER
     before_hour: re.Pattern[str] | None = None
+    clock_before: re.Pattern[str] | None = None
     added_minutes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     hour: re.Pattern[str] = _NEVER
     hour_words: tuple[str, ...] = ()
@@ -154,7 +157,7 @@ _USES = {
     "other scripts": (("script",), "source"),
     "separators of numbers": (("decimal",), "both"),
     "words such as million": (("scales",), "both"),
-    "times of day": (("clock",), "both"),
+    "times of day": (("clock", "clock_before"), "both"),
     "names of months": (("months",), "target"),
     "words for signs such as %": (("signs",), "target"),
 }
