@@ -111,7 +111,7 @@ class DecodeJob:
         others = [registry.locate(name, say) for name in options.ensemble or ()]
         search = replace(options.search, **SearchConfig().decoding()) if options.paper else options.search
         self._others, self._n = others, search.n_results
-        self._engine = open_members([folder, *others], options.opening)
+        self._engine = open_members([folder, *others], replace(options.opening, target=options.to_language))
         self._translator = Translator(self._engine, search, options.document)
         self._search = self._translator.sentences
 

@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from translate.commands.lines import ArrivingLines
-from translate.corpus import grammar
 from translate.errors import UserError, say
 from translate.models import folder as model_folder
 from translate.models import registry
 from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
-
-_N_SENTENCES = 100
-_SEED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +55,11 @@ def run(options: Export) -> None:
 
 
 def sentences_for_check(path: Path | None, source: str | None) -> list[str]:
-    """The sentences of a file, or 100 of the embedded grammar: English ones if `source` is "en", else German ones.
-
-    Raises UserError if the file has no sentence.
-    """
+    """Return the sentences of a file, or those of `verification.sentences`; UserError if the file has none."""
     if path is None:
-        side = 1 if source == "en" else 0
-        return [pair[side] for pair in grammar.generate("test", _N_SENTENCES, _SEED)]
+        from translate.exchange import verification
+
+        return verification.sentences(source)
     with path.open("rb") as file:
         texts = [line.strip() for line in ArrivingLines(file, str(path)) if line.strip()]
     if not texts:

@@ -31,15 +31,12 @@ def run(options: Import) -> None:
 
     The output of a Marian model is compared with that of the package `transformers`; the others are not compared.
 
-    Raises UserError if the folder is damaged or not supported, if `out` exists, if a needed package is not installed,
-    or if the models differ; nothing is then left at `out`.
+    Raises UserError if the folder is damaged or not supported, if `out` exists, or if the models differ; nothing is
+    then left at `out`.
     """
-    from translate.exchange.fairseq_import import import_fairseq
-    from translate.exchange.foreign_model import ForeignFolder
-    from translate.exchange.joeynmt_import import import_joeynmt
-    from translate.exchange.marian import import_marian
+    from translate.exchange import importing
 
-    folder, out, source, target = options.folder, options.out, options.source, options.target
+    folder, out = options.folder, options.out
     model_folder.refuse_existing(out)
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; name one that holds a model of Marian, fairseq or JoeyNMT")
@@ -50,24 +47,7 @@ def run(options: Import) -> None:
             f"{folder}: is a CTranslate2 folder, which cannot be imported; import the model it was converted from, or, "
             "if translate export wrote it, name it with --model of translate text or serve"
         )
-    if (folder / "config.json").is_file():
-        named = ForeignFolder(folder, "Marian").read_json("tokenizer_config.json", optional=True).get("source_lang")
-        texts = sentences_for_check(options.sentences, source or named)
-        proof = import_marian(folder, out, texts, say, source=source, target=target)
-        say(
-            f"wrote {out}: {proof.n_same} of {proof.n_sentences} sentences have the same greedy output; the logits "
-            f"differ by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
-        )
-        return
-    if options.sentences is not None:
+    if options.sentences is not None and not (folder / "config.json").is_file():
         raise UserError("--sentences: only Marian models are checked on sentences; leave it out")
-    if (folder / "config.yaml").is_file():
-        import_joeynmt(folder, out, say, source=source, target=target)
-    elif any(folder.glob("dict.*.txt")):
-        import_fairseq(folder, out, source=source, target=target)
-    else:
-        raise UserError(
-            f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq); "
-            "name a folder that has one"
-        )
-    say(f"wrote {out}; it was not compared with the original, so check some of its translations")
+    texts = None if options.sentences is None else sentences_for_check(options.sentences, None)
+    say(f"wrote {out}{importing.import_folder(folder, out, texts, source=options.source, target=options.target)}")

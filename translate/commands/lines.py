@@ -691,7 +691,7 @@ def _guess(options: Translating, exported: bool) -> str | None:
     specs = [TranslationSpec.load(folder) for folder in folders]
     if chosen := registry.chosen_model(_named(options), lambda _: None, exported=exported):
         specs.append(TranslationSpec.load(chosen))
-    known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
+    known = sorted({spec.source for spec in specs if spec.speaks(None, options.to_language)})
     if not known:
         return None
     sample = _sample(options)

@@ -108,7 +108,8 @@ def open_translator(options: Translating) -> "Translator":
     from translate.inference.translator import Translator
 
     tune_malloc()
-    translator = Translator.load(folder, options.search, options.document, options.opening, say=say)
+    opening = replace(options.opening, target=options.to_language)
+    translator = Translator.load(folder, options.search, options.document, opening, say=say)
     if "torch" in sys.modules:  # one of the engines has imported it
         set_up_torch(options.opening.threads)
     return translator

@@ -49,6 +49,10 @@ class Tokenizer:
 
     Args:
         serialized: the bytes of a SentencePiece model file; ValueError if they are not, or if its special ids differ.
+
+    Attributes:
+        target: the tokenizer of texts in the target language: this one, but for imported models that have two, with the
+            same ids.
     """
 
     def __init__(self, serialized: bytes) -> None:
@@ -63,6 +67,7 @@ class Tokenizer:
         if special != (PAD, BOS, EOS, UNK):
             raise ValueError(f"its ids of pad, bos, eos and unk are {special}, not {(PAD, BOS, EOS, UNK)}")
         self.serialized = serialized
+        self.target = self
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":

@@ -17,7 +17,7 @@ from translate.exchange.verification import Ids, Proof, compare, require_equal, 
 from translate.files import new_folder
 from translate.inference.ctranslate2_engine import package
 from translate.models import conversion
-from translate.models.folder import ModelFolder, writing
+from translate.models.folder import ModelFolder, write_text_parts, writing
 
 TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
 TOLERANCE_INT8 = 0.05  # of the mean; 8 bits change the log-probabilities a little
@@ -57,8 +57,7 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
                 f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
                 "leave --int8 out"
             )
-    folder.tokenizer.save(new / "tokenizer.model")
-    folder.spec.save(new)
+    write_text_parts(folder.tokenizer, folder.spec, new)
     return proof
 
 

@@ -26,7 +26,7 @@ from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from translate.errors import Say, UserError, reason
+from translate.errors import UserError, reason
 from translate.text.translation import decoding
 
 _SHORT = reprlib.Repr()
@@ -70,20 +70,10 @@ class ForeignFolder:
             cause = reason(error) if isinstance(error, OSError) else error
             raise UserError(f"{path}: cannot be read: {cause}; a {self.toolkit} folder needs it") from error
 
-    def read_tokenizer(self, source: str, target: str, say: Say) -> bytes:
-        """Return the tokenizer of the source language.
-
-        Args:
-            source, target: file names; the second file may be missing.
-            say: receives a note if the target language has another tokenizer.
-        """
+    def read_tokenizers(self, source: str, target: str) -> tuple[bytes, bytes]:
+        """Return the tokenizers of both languages; without a file for the target, it is that of the source."""
         tokenizer = self.read(source)
-        if (self.path / target).is_file() and self.read(target) != tokenizer:
-            say(
-                "the separate tokenizer of the target language is not kept: translate with the model, but do not "
-                "fine-tune it, score or rerank with it, or force words in its translations"
-            )
-        return tokenizer
+        return tokenizer, self.read(target) if (self.path / target).is_file() else tokenizer
 
     def read_lines(self, name: str) -> list[str]:
         """Return the lines of a UTF-8 file without their ends."""
@@ -172,7 +162,7 @@ class Vocabulary:
     """The pieces of an imported model and their ids in the other toolkit.
 
     Attributes:
-        tokenizer: the toolkit's tokenizer of the source language with our ids.
+        tokenizer: the toolkit's tokenizer of the source language with our ids, and that of the target as its `target`.
         source, target: ids in the toolkit's source and target vocabulary by our id.
         in_target: whether the target vocabulary has the piece, by our id.
         sizes: number of tokens in the toolkit's source and target vocabularies.
@@ -188,24 +178,31 @@ class Vocabulary:
 def joined(
     source: Mapping[str, int],
     target: Mapping[str, int],
-    tokenizer: bytes,
+    tokenizers: tuple[bytes, bytes],
     special: Mapping[int, str],
-    written: Collection[str] | None = None,
+    *,
+    limited: bool = False,
 ) -> Vocabulary:
-    """Join the vocabularies of both languages and the pieces of the tokenizer.
+    """Join the vocabularies of both languages and the pieces of the tokenizers.
 
     Args:
         source, target: the toolkit's ids by piece.
-        tokenizer: a SentencePiece model file; UserError if it is none.
+        tokenizers: SentencePiece model files of both languages, which may be the same; UserError if one is none.
         special: the toolkit's names of our PAD, BOS, EOS and UNK; two of them may be one piece.
-        written: see `rearranged`.
+        limited: whether a tokenizer writes only pieces of the vocabulary of its language; see `rearranged`.
 
     Raises KeyError if a special piece is missing.
     """
     taken = {*_SPECIAL.values(), *special.values()}
     try:
-        words = [name for name in dict.fromkeys([*source, *target, *produced(tokenizer)]) if name not in taken]
-        ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words], written))
+        pieces = dict.fromkeys([*source, *target, *(piece for model in tokenizers for piece in produced(model))])
+        words = [name for name in pieces if name not in taken]
+        ours, other = (
+            Tokenizer(rearranged(model, [*_SPECIAL.values(), *words], side if limited else None))
+            for model, side in zip(tokenizers, (source, target), strict=True)
+        )
+        if other.serialized != ours.serialized:
+            ours.target = other
     except ValueError as error:  # a piece is not UTF-8, or SentencePiece refuses the pieces
         raise UserError(_NO_TOKENIZER) from error
     ids = [

@@ -16,7 +16,7 @@ from typing import Any
 
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
-from translate.errors import Say, UserError
+from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
@@ -55,11 +55,10 @@ _SUPPORTED_IN_SEARCH: dict[str, tuple[object, ...]] = {
 _EQUAL = ("hidden_size", "num_heads", "ff_size", "layer_norm", "activation")
 
 
-def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = None, target: str | None = None) -> None:
+def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target: str | None = None) -> None:
     """Write the model folder `to`.
 
     Args:
-        say: receives a note if the target language has another tokenizer, which is not kept.
         source, target: language codes; None takes those of config.yaml.
 
     Raises UserError if the folder is damaged or uses a feature that is not supported here, or if `to` exists.
@@ -68,14 +67,14 @@ def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = Non
     settings = _settings(theirs)
     data, src = settings["data"], settings["data"]["src"]
     source, target = theirs.languages(source or src.get("lang"), target or data["trg"].get("lang"))
-    tokenizer = theirs.read_tokenizer(_tokenizer(folder, data, "src"), _tokenizer(folder, data, "trg"), say)
+    tokenizers = theirs.read_tokenizers(_tokenizer(folder, data, "src"), _tokenizer(folder, data, "trg"))
     named = _optional(theirs.path / "config.yaml", data, "special_symbols")
     special = {our_id: named.get(f"{name}_token", _SPECIAL_PIECES[name]) for our_id, name in _SPECIAL.items()}
     if other := next((piece for piece in special.values() if not isinstance(piece, str)), None):
         raise theirs.unsupported(f"the special symbol {shown(other)}")
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
     # JoeyNMT lets SentencePiece write nothing but pieces of its vocabulary.
-    vocabulary = joined(source_ids, target_ids, tokenizer, special, written=source_ids)
+    vocabulary = joined(source_ids, target_ids, tokenizers, special, limited=True)
     tensors = Tensors(folder, theirs.load_checkpoint(_FILES).get("model_state"))
     embeddings = [tensors[f"{side}_embed.lut.weight"] for side in ("src", "trg")]
     tables = Tables(embeddings[0], embeddings[1], tensors["decoder.output_layer.weight"])

@@ -6,17 +6,21 @@ same order. So permuting the channels of every matrix and vector that reads or w
 the other without changing the function.
 
 An import changes the ids: padding, bos, eos and unknown come first here. Marian usually begins the output with padding,
-so our bos gets its embedding. Marian cuts text with the tokenizer of the source language and looks the pieces up in a
-vocabulary of both languages. Here one SentencePiece model has all pieces. It never produces a piece that only the
-target language has. A piece that the vocabulary lacks is unknown to Marian; here it has its own id with the embedding
-of the unknown token, and no probability in the output.
+so our bos gets its embedding. Marian cuts text with the tokenizer of its language and looks the pieces up in a
+vocabulary of both languages. Here both tokenizers have all pieces, and produce those that they produced before. A piece
+that the vocabulary lacks is unknown to Marian; here it has its own id with the embedding of the unknown token, and no
+probability in the output.
+
+A model that translates into several languages reads a piece such as ">>deu<<" first, which names the target language.
 
 Dimension key: V vocabulary, D d_model, T target positions.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +31,8 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from translate.errors import Say, UserError, optional_package
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined
+from translate.errors import UserError, optional_package
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined, shown
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
@@ -56,7 +60,33 @@ _READ_STREAM = tuple(
 )
 _WRITE_STREAM = tuple(f"{name}.{part}" for name in ("out_proj", "fc2", "layer_norm") for part in ("weight", "bias"))
 
+# What `transformers` takes for a setting that config.json lacks, from its MarianConfig.
+DEFAULTS: dict[str, int | float | str | None] = {
+    "vocab_size": 58101,
+    "decoder_vocab_size": None,
+    "d_model": 1024,
+    "encoder_attention_heads": 16,
+    "decoder_attention_heads": 16,
+    "encoder_ffn_dim": 4096,
+    "decoder_ffn_dim": 4096,
+    "encoder_layers": 12,
+    "decoder_layers": 12,
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "max_position_embeddings": 1024,
+    "activation_function": "gelu",
+    "scale_embedding": False,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+    "pad_token_id": 58100,
+    "decoder_start_token_id": 58100,
+    "eos_token_id": 0,
+}
+
 State = dict[str, Tensor]
+_SIDES = ("source", "target")
+_LANGUAGE_TAG = re.compile(r">>([\w-]+)<<")
 _FILES = ("model.safetensors", "pytorch_model.bin")
 _SUPPORTED: dict[str, tuple[object, ...]] = {
     "activation_function": ("relu", "swish", "silu"),
@@ -91,27 +121,31 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
 
 
 def import_marian(
-    folder: Path, to: Path, texts: Sequence[str], say: Say, *, source: str | None = None, target: str | None = None
-) -> Proof:
+    folder: Path, to: Path, texts: Sequence[str], *, source: str | None = None, target: str | None = None
+) -> Proof | None:
     """Compare the imported model with the original in the package `transformers`, then write the folder `to`.
 
+    Without that package nothing is compared, and the result is None.
+
     Args:
-        folder: the Marian folder: config.json, weights, source.spm, vocab.json.
-        say: receives a note if the target language has another tokenizer, which is not kept.
+        folder: the Marian folder: config.json, weights, source.spm, target.spm, vocab.json.
         source, target: language codes; None takes those of the folder.
 
     Raises UserError if the folder is damaged or uses a feature that is not supported here, if `to` exists, or if the
     models differ; then nothing is left at `to`.
     """
     theirs = ForeignFolder(folder, "Marian")
-    config = _config(theirs)
-    vocabulary = _vocabulary(theirs, config, theirs.read_tokenizer("source.spm", "target.spm", say))
-    model = _model(theirs, config, vocabulary)
-    ours = ModelFolder(to, model, vocabulary.tokenizer, _spec(theirs, config, source, target))
-    with _loading(folder):
-        original = _Original(folder, vocabulary)
-    proof = compare(ours, original, original.shared_logits, texts, config.max_position_embeddings)
-    require_equal(proof, TOLERANCE, "logits")
+    settings = _settings(theirs)
+    ids = _ids_by_piece(theirs, settings)
+    vocabulary = _vocabulary(theirs, settings, ids)
+    model = _model(theirs, settings, vocabulary)
+    spec = _spec(theirs, settings, _tags(ids), source, target).with_alignment_layer(model)
+    ours, proof = ModelFolder(to, model, vocabulary.tokenizer, spec), None
+    if find_spec("transformers"):
+        with _loading(folder):
+            original = _Original(folder, vocabulary)
+        proof = compare(ours, original, original.shared_logits, texts, settings["max_position_embeddings"])
+        require_equal(proof, TOLERANCE, "logits")
     model_folder.save(ours.model, ours.tokenizer, ours.spec, to)
     return proof
 
@@ -150,10 +184,10 @@ def quiet_transformers() -> Iterator[Any]:
 
 
 def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelConfig, folder: Path) -> None:
-    """Write one SentencePiece model for both languages, its vocabulary and the tokenizer's settings."""
+    """Write the SentencePiece model of each language, their vocabulary and the tokenizer's settings."""
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    for name in ("source.spm", "target.spm"):
-        tokenizer.save(folder / name)
+    tokenizer.save(folder / "source.spm")
+    tokenizer.target.save(folder / "target.spm")
     write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
     settings = {
         "tokenizer_class": "MarianTokenizer",
@@ -317,64 +351,94 @@ def _loading(folder: Path) -> Iterator[None]:
         raise UserError(f"{folder}: transformers cannot load it ({reason}); copy the folder again") from error
 
 
-def _config(theirs: ForeignFolder) -> Any:
-    """Return Marian's config; UserError for a setting that is not supported."""
-    kind = theirs.read_json("config.json").get("model_type")
-    if kind != "marian":
+def _settings(theirs: ForeignFolder) -> dict[str, Any]:
+    """Return the settings of config.json, with defaults; UserError for one that is not supported."""
+    stored = theirs.read_json("config.json")
+    if (kind := stored.get("model_type")) != "marian":
         raise UserError(f"{theirs.path}: is not a Hugging Face Marian folder: model_type = {kind!r}")
-    with quiet_transformers() as transformers, _loading(theirs.path):
-        config = transformers.MarianConfig.from_pretrained(theirs.path, local_files_only=True)
-    theirs.require(vars(config), _SUPPORTED)
-    theirs.require_equal(vars(config), ("attention_heads", "ffn_dim"), "{stack}_{name}")
-    if config.decoder_vocab_size not in (None, config.vocab_size):
-        raise theirs.unsupported(f"decoder_vocab_size = {config.decoder_vocab_size} with another source vocabulary")
-    return config
+    settings = {**DEFAULTS, **stored}
+    for name, default in DEFAULTS.items():
+        kinds = (int, float) if isinstance(default, float) else (type(default),)
+        if default is not None and type(settings[name]) not in kinds and not name.endswith("_token_id"):
+            raise theirs.unsupported(f"{name} = {shown(settings[name])}")
+    theirs.require(settings, _SUPPORTED)
+    theirs.require_equal(settings, ("attention_heads", "ffn_dim"), "{stack}_{name}")
+    if settings["decoder_vocab_size"] not in (None, settings["vocab_size"]):
+        raise theirs.unsupported(f"decoder_vocab_size = {shown(settings['decoder_vocab_size'])}")
+    return settings
 
 
-def _vocabulary(theirs: ForeignFolder, config: Any, tokenizer: bytes) -> Vocabulary:
-    """Return our ids: four special ones, Marian's others in their order, and the pieces that are unknown to Marian."""
+def _ids_by_piece(theirs: ForeignFolder, settings: Mapping[str, Any]) -> dict[str, int]:
+    """Return the vocabulary of both languages."""
     if theirs.read_json("tokenizer_config.json", optional=True).get("separate_vocabs"):
         raise theirs.unsupported("separate_vocabs = true")
     ids: dict[str, int] = theirs.read_json("vocab.json")
-    if not _are_ids(*ids.values()) or sorted(ids.values()) != list(range(config.vocab_size)):
-        raise UserError(f"{theirs.path}: vocab.json does not name the {config.vocab_size} tokens of config.json")
-    codes = [piece for piece in ids if piece.startswith(">>") and piece.endswith("<<")]
-    if codes:
-        raise theirs.unsupported(f"several target languages, as {codes[0]} in its vocabulary shows")
+    if not _are_ids(*ids.values()) or sorted(ids.values()) != list(range(settings["vocab_size"])):
+        raise UserError(f"{theirs.path}: vocab.json does not name the {settings['vocab_size']} tokens of config.json")
     if "<unk>" not in ids:
         raise theirs.unsupported("no piece <unk>")
-    pad, start, end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
+    return ids
+
+
+def _vocabulary(theirs: ForeignFolder, settings: Mapping[str, Any], ids: Mapping[str, int]) -> Vocabulary:
+    """Return our ids: four special ones, Marian's others in their order, and the pieces that are unknown to Marian."""
+    pad, start, end = (settings[f"{name}_token_id"] for name in ("pad", "decoder_start", "eos"))
     by_id = {i: piece for piece, i in ids.items()}
     if not _are_ids(pad, start, end) or len({pad, end, ids["<unk>"]}) < 3 or not {pad, start, end} <= by_id.keys():
         raise theirs.unsupported(f"pad_token_id = {pad}, decoder_start_token_id = {start} and eos_token_id = {end}")
-    return joined(ids, ids, tokenizer, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
+    tokenizers = theirs.read_tokenizers("source.spm", "target.spm")
+    return joined(ids, ids, tokenizers, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
 
 
 def _are_ids(*values: object) -> bool:
     return all(isinstance(value, int) for value in values)
 
 
-def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transformer:
+def _tags(ids: Mapping[str, int]) -> dict[str, str]:
+    """Return the piece that stands for each target language, by its code."""
+    tags: dict[str, str] = {}
+    for piece in ids:
+        if found := _LANGUAGE_TAG.fullmatch(piece):
+            tags.setdefault(_code(found[1]), piece)
+    return tags
+
+
+def _code(language: str) -> str:
+    """Return the shortest code of a language, with script or region: "de" for "deu", "zh-Hans" for "cmn_Hans"."""
+    from babel.core import get_global
+
+    base, *others = language.replace("_", "-").split("-")
+    shortest = get_global("language_aliases").get(base.lower(), base.lower())
+    return "-".join([base.lower() if "_" in shortest else shortest, *others])
+
+
+def _model(theirs: ForeignFolder, settings: Mapping[str, Any], vocabulary: Vocabulary) -> Transformer:
     """Return the network with its weights, the channels of the residual stream in the paper's order."""
     state = theirs.load_checkpoint(_FILES)
     Tensors(theirs.path, state)  # refuses what is not a tensor
     tensors = Tensors(theirs.path, reordered(state, lambda d_model: block_order(d_model).argsort()))
     shared = "model.shared.weight"
     source = tensors.first(("model.encoder.embed_tokens.weight", shared))
-    fallbacks = (shared,) * config.share_encoder_decoder_embeddings
+    fallbacks = (shared,) * settings["share_encoder_decoder_embeddings"]
     target = tensors.first(("model.decoder.embed_tokens.weight", *fallbacks))
-    output = target if config.tie_word_embeddings else tensors["lm_head.weight"]
-    values = {ours: getattr(config, name) for name, ours in SETTINGS.items()}
-    if config.activation_function == "silu":
+    output = target if settings["tie_word_embeddings"] else tensors["lm_head.weight"]
+    values = {ours: settings[name] for name, ours in SETTINGS.items()}
+    if values["activation"] == "silu":
         values["activation"] = "swish"
     tables = Tables(source, target, output, output_bias=tensors["final_logits_bias"].flatten())
     return build(values, tensors, Names(prefix="model."), tables, vocabulary)
 
 
-def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | None) -> TranslationSpec:
+def _spec(
+    theirs: ForeignFolder, config: Mapping[str, Any], tags: dict[str, str], source: str | None, target: str | None
+) -> TranslationSpec:
     """Return the languages and the nearest decoding section."""
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
-    source, target = theirs.languages(source or tokenizer.get("source_lang"), target or tokenizer.get("target_lang"))
+    own = [_code(code) if isinstance(code := tokenizer.get(f"{side}_lang"), str) else code for side in _SIDES]
+    one_tag = next(iter(tags)) if len(tags) == 1 else None
+    languages = theirs.languages(source or own[0], target or one_tag or own[1])
+    if target and tags and target not in tags:
+        raise UserError(f"{theirs.path}: translates into {', '.join(tags)}, not {target}; choose one of these")
     # As in transformers, config.json says how to search only without generation_config.json; then 1 is the default.
     generation = theirs.path / "generation_config.json"
     settings = theirs.read_json(generation.name if generation.is_file() else "config.json")
@@ -385,7 +449,8 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     rule = "average" if power in (None, 1) else "none" if power == 0 else None
     values = {"beam_size": beam_size, **({"length_penalty": rule} if rule else {"alpha": power})}
     decoding = theirs.decoding(values, f"num_beams = {beam_size!r} and length_penalty = {power!r}")
-    return TranslationSpec(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
+    longest = config["max_position_embeddings"] - 1
+    return TranslationSpec(*languages, decoding, max_source_tokens=longest, tags=tags)
 
 
 class _Original(MarianFolder):

@@ -19,6 +19,7 @@ from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from transformer.search.scoring import score_ids
+from translate.corpus import grammar
 from translate.corpus.tokenizer import UNK
 from translate.errors import UserError
 from translate.models.folder import ModelFolder, not_finite
@@ -31,6 +32,15 @@ _BATCH = 20  # sentences
 # (Marian and CTranslate2, kernels for AVX-512 and AVX2, 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight,
 # position or constant changes values by a multiple of the limit.
 _ROUNDINGS = 8
+
+
+_N_SENTENCES = 100
+_SEED = 1
+
+
+def sentences(source: str | None) -> list[str]:
+    """Return 100 sentences of the built-in grammar: English ones if `source` is "en", else German ones."""
+    return [pair[1 if source == "en" else 0] for pair in grammar.generate("test", _N_SENTENCES, _SEED)]
 
 
 class Exported(Protocol):

@@ -71,7 +71,10 @@ def word_attention(tokenizer: Tokenizer, source: str, target: str, weights_TS: A
     Args:
         weights_TS: `Engine.align` of the two texts.
     """
-    (words, pieces_V), (target_words, pieces_W) = (_pieces_of_words(tokenizer, text) for text in (source, target))
+    (words, pieces_V), (target_words, pieces_W) = (
+        _pieces_of_words(tokenizer, source),
+        _pieces_of_words(tokenizer.target, target),
+    )
     weights_WV = [
         [sum(weights_TS[t][s] for t in of_target for s in of_source) / max(1, len(of_target)) for of_source in pieces_V]
         for of_target in pieces_W

@@ -59,7 +59,7 @@ def forced_ids(tokenizer: Tokenizer, text: str, models: "Sequence[Transformer]" 
 
     UserError if the vocabulary, or one of the models, cannot write it.
     """
-    ids = tokenizer.encode(normalize("NFC", text.strip()))
+    ids = tokenizer.target.encode(normalize("NFC", text.strip()))
     if tokenizer.unk in ids:
         raise UserError(f"{text.strip()!r}: has characters that the model's vocabulary has no pieces for; leave it out")
     for bias_V in (model.output_bias_V for model in models):

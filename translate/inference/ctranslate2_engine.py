@@ -24,7 +24,7 @@ from translate.errors import UserError, optional_package, reason
 from translate.inference.engine import LIMIT, Attention, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import TranslationSpec, check_tokenizer, check_vocabulary, not_finite
+from translate.models.folder import TranslationSpec, check_vocabulary, load_tokenizer, not_finite
 
 R = TypeVar("R")
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
@@ -88,16 +88,19 @@ class CTranslate2Engine:
             os.register_at_fork(after_in_child=lambda: _after_fork(engine()))
 
     @classmethod
-    def open(cls, folder: Path, threads: int | None = None, device: str = "auto") -> "CTranslate2Engine":
+    def open(
+        cls, folder: Path, threads: int | None = None, device: str = "auto", target: str | None = None
+    ) -> "CTranslate2Engine":
         """Load a CTranslate2 folder of `translate export`; UserError if it is damaged or foreign.
 
         Args:
             threads: number of batches at a time; None is one for each core.
             device: "cpu", "cuda", "cuda:1" and so on, or "auto", which is CUDA if available.
+            target: the language to translate into, for a model of several; None is that of the folder.
         """
         if device.partition(":")[0] not in ("auto", "cpu", "cuda"):
             raise UserError(f"CTranslate2 computes on the CPU or with CUDA, not on {device}; leave the device out")
-        spec, tokenizer = _parts(folder)
+        spec, tokenizer = _parts(folder, target)
         try:
             max_positions = files.read_json(folder / "config.json")["max_positions"]
             if max_positions is not None and type(max_positions) is not int:
@@ -117,15 +120,19 @@ class CTranslate2Engine:
 
     @classmethod
     def convert(
-        cls, folder: Path, threads: int | None = None, compute_type: ComputeType = "float32"
+        cls,
+        folder: Path,
+        threads: int | None = None,
+        compute_type: ComputeType = "float32",
+        target: str | None = None,
     ) -> "CTranslate2Engine":
-        """Load a model folder, converted now or by an earlier use; `threads` is as for `open`.
+        """Load a model folder, converted now or by an earlier use; `threads` and `target` are as for `open`.
 
         Raises UserError if `ctranslate2` is missing or broken or has no such architecture, UserError or CheckpointError
         if the folder is damaged.
         """
         engine = package()
-        spec, tokenizer = _parts(folder)
+        spec, tokenizer = _parts(folder, target)
         n_positions = LIMIT + spec.decoding.max_extra
         int8 = compute_type.startswith("int8")  # stored in int8, so that loading need not quantise
         precision = "int8" if int8 else "float32"
@@ -167,8 +174,9 @@ class CTranslate2Engine:
     def __reduce__(self) -> tuple[Callable[..., "CTranslate2Engine"], tuple[object, ...]]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
         if self.is_converted:
-            return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
-        return CTranslate2Engine.open, (self.folder, self.n_workers, self.device)
+            kind = self.translator.compute_type
+            return CTranslate2Engine.convert, (self.folder, self.n_workers, kind, self.spec.target)
+        return CTranslate2Engine.open, (self.folder, self.n_workers, self.device, self.spec.target)
 
     def _loaded(self) -> Any:
         """The `ctranslate2.Translator` of this process, loaded again after a fork."""
@@ -330,13 +338,11 @@ def _power(config: SearchConfig, n_source: int) -> float:
     return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_penalty] or _NO_PENALTY
 
 
-def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
+def _parts(folder: Path, target: str | None) -> tuple[TranslationSpec, Tokenizer]:
     """Return translation.json and the tokenizer; UserError if they do not belong together."""
     package()  # first, as the user's mistake is rather a missing package than a wrong folder
-    spec = TranslationSpec.load(folder)
-    tokenizer = Tokenizer.load(folder / "tokenizer.model")
-    check_tokenizer(folder, tokenizer, spec)
-    return spec, tokenizer
+    spec = TranslationSpec.load(folder).towards(target)
+    return spec, load_tokenizer(folder, spec)
 
 
 def _load(folder: Path, n_workers: int, compute_type: ComputeType, device: str = "cpu") -> Any:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.errors import UserError
-from translate.inference.ctranslate2_engine import CTranslate2Engine, package
+from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine, package
 from translate.machine import bf16_pays, choose_device
-from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, Weights
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
 from translate.text.translation import Opening, Precision
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Eng
     opening = opening or Opening()
     name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
     if (folder / CTRANSLATE2_FILE).is_file():
-        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto", opening.target)
         if engine is None or (precision not in (None, "auto") and precision != engine.precision):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
         return engine
@@ -36,7 +36,8 @@ def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Eng
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
         try:
             chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
-            return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
+            kind: ComputeType = "float32" if chosen == "fp32" else "int8"
+            return CTranslate2Engine.convert(folder, threads, kind, opening.target)
         except UserError:  # PyTorch says better what is wrong with a folder
             if name == "ctranslate2" or precision == "int8":
                 raise
@@ -51,7 +52,7 @@ def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":
     from translate.inference.torch_engine import TorchEngine
 
     device = choose_device(opening.device)
-    first, *others = (ModelFolder.open(folder, device) for folder in folders)
+    first, *others = (ModelFolder.open(folder, device, opening.target) for folder in folders)
     return TorchEngine(first, _torch_precision(opening.precision, device), others)
 
 
@@ -59,14 +60,16 @@ def _torch_precision(precision: Precision | None, device: "torch.device") -> "To
     return "bf16" if precision == "bf16" or (precision == "auto" and bf16_pays(device)) else "fp32"
 
 
-def open_scorer(folder: Path, opening: Opening) -> "CTranslate2Engine | TorchEngine":
-    """Load a model that scores given translations, as `open_engine`.
+def open_scorer(folder: Path, opening: Opening, target: str | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model that scores given translations, into the language `target`, as `open_engine`.
 
     Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
     the precision of the stored weights.
     """
+    target = target if TranslationSpec.load(folder).speaks(None, target) else None
     exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
-    return open_engine(folder, replace(opening, precision=exact.get(opening.precision, opening.precision)))
+    precision = exact.get(opening.precision, opening.precision)
+    return open_engine(folder, replace(opening, precision=precision, target=target))
 
 
 def _on_cpu(device: str | None) -> bool:

@@ -60,10 +60,9 @@ def score(
 
 def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int, tag: Ids) -> list[Scored]:
     tokenizer = model_folder.tokenizer
-    sources, references = (
-        tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
-    )
-    sources = [[*tag, *ids] for ids in sources]
+    given, wanted = ([text.strip() for text in side] for side in zip(*window, strict=True))
+    sources = [[*tag, *ids] for ids in tokenizer.encode_batch(given)]
+    references = tokenizer.target.encode_batch(wanted)
     limit = min(LIMIT, model_folder.model.config.max_positions or LIMIT)
     for n, pair in enumerate(zip(sources, references, strict=True), start=n_before + 1):
         for name, ids in zip(("source", "reference"), pair, strict=True):

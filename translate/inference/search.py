@@ -39,7 +39,7 @@ class SentenceSearch:
         formality: form of address of the translations; None leaves it to the model. UserError if it cannot choose.
 
     Attributes:
-        tag: token ids that each source begins with for this form of address; empty without one.
+        tag: token ids that each source begins with for the target language and the form of address; may be empty.
         limit: tokens of the longest sentence that the model reads as a whole, tag and eos excluded.
         best_limit: tokens of the longest sentence that it reads well as a whole, which may be fewer.
     """
@@ -121,7 +121,7 @@ class SentenceSearch:
         fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]
         found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
         return [
-            Alignment(tokenizer.spans(source), tokenizer.spans(target), without_tag(found[i], self.tag))
+            Alignment(tokenizer.spans(source), tokenizer.target.spans(target), without_tag(found[i], self.tag))
             if i in found
             else None
             for i, (source, target) in enumerate(pairs)
@@ -133,8 +133,9 @@ class SentenceSearch:
 
     def _sides(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ids], list[Ids]]:
         """Return the token ids of the sources, with the tag, and of the translations."""
-        encode = self.engine.tokenizer.encode_batch
-        sources, targets = (encode(side) for side in zip(*pairs, strict=True))
+        tokenizer = self.engine.tokenizer
+        given, made = zip(*pairs, strict=True)
+        sources, targets = tokenizer.encode_batch(given), tokenizer.target.encode_batch(made)
         return [(*self.tag, *ids) for ids in sources], list(map(tuple, targets))
 
     def requests(
@@ -236,9 +237,13 @@ class SentenceSearch:
 
 
 def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
-    """Return the token ids that begin a source; UserError if the model cannot choose the form of address."""
+    """Return the token ids that begin a source.
+
+    UserError if the model cannot choose the form of address, or if its target language is not chosen.
+    """
+    language = tuple(model.tokenizer.ids([model.spec.tag] if model.spec.tag else []))
     if formality is None:
-        return ()
+        return language
     if not has_forms_of_address(model.tokenizer, model.spec):
         raise UserError(
             f"{model.folder}: the model cannot choose the form of address; leave formality out or choose a model into "
@@ -246,7 +251,7 @@ def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
         )
     from translate.text.formality import TAGS
 
-    return tuple(model.tokenizer.encode(TAGS[formality]))
+    return (*language, *model.tokenizer.encode(TAGS[formality]))
 
 
 def _limits(engine: Engine, config: SearchConfig) -> tuple[int, int]:
@@ -311,8 +316,15 @@ def _rerank_score(translation: Translation) -> float:
 
 def _mean_log_probs(scorer: Engine, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
-    limit = min(LIMIT, scorer.max_positions or LIMIT)
-    encoded = zip(*(scorer.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)), strict=True)
+    if not pairs:
+        return {}
+    limit, tag, tokenizer = min(LIMIT, scorer.max_positions or LIMIT), tag_of(scorer, None), scorer.tokenizer
+    sources, targets = zip(*pairs, strict=True)
+    encoded = zip(
+        [(*tag, *ids) if ids else () for ids in tokenizer.encode_batch(sources)],
+        tokenizer.target.encode_batch(targets),
+        strict=True,
+    )
     fitting = {
         pair: ids for pair, ids in zip(pairs, encoded, strict=True) if all(0 < len(side) < limit for side in ids)
     }

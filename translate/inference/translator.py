@@ -124,7 +124,9 @@ class Translator:
         if not (document and document.is_bare):
             for note in lacking_rules(engine.spec):
                 say(note)
-        reranker = open_scorer(locate(Path(search.rerank), say), opening) if search.rerank else None
+        reranker = None
+        if search.rerank:
+            reranker = open_scorer(locate(Path(search.rerank), say, exported=True), opening, engine.spec.source)
         return cls(engine, search, document, reranker=reranker)
 
     @overload

@@ -2,6 +2,7 @@
 
     config.json, model.safetensors   the network (transformer.checkpoint_io)
     tokenizer.model                  SentencePiece
+    target.model                     SentencePiece of the target language, in an imported model that has two
     translation.json                 the languages and the default decoding
     README.md                        its card, if there is one: training data and scores
 
@@ -12,9 +13,9 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
-_SPEC, _WEIGHTS = "translation.json", "model.safetensors"
+_SPEC, _WEIGHTS, _TARGET = "translation.json", "model.safetensors", "target.model"
 FILES = ("config.json", _WEIGHTS, "tokenizer.model", _SPEC)
 
 
@@ -44,9 +45,12 @@ class TranslationSpec:
     """Languages, default decoding and length limits of a model.
 
     Attributes:
-        source, target: language codes such as "de" and "en".
+        source, target: language codes such as "de" and "en". `target` is that of a group, such as "gmq", if the model
+            translates into several languages and none is chosen; see `towards`.
         decoding: how the model decodes by default (6.1).
         tokenizer_sha256: digest of the model's tokenizer; "" until the model folder is written.
+        target_sha256: digest of the tokenizer of the target language; "" if it is the same one.
+        tags: for a model that translates into several languages, the piece that its sources begin with, by language.
         max_source_tokens: length of the longest source in training, without eos; None if unknown.
         best_source_tokens: longer sources are translated better in parts; None if not measured.
         low_confidence: least mean log-probability of a token of a translation that is not flagged; None flags none.
@@ -65,13 +69,40 @@ class TranslationSpec:
     low_rerank_score: float | None = None
     reverse_weight: Annotated[float | None, bounded(min=0)] = None
     alignment_layer: Annotated[int | None, bounded(min=0)] = None
+    target_sha256: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         validate(self)
 
+    @property
+    def targets(self) -> list[str]:
+        """The languages that the model translates into."""
+        return [*self.tags] or [self.target]
+
+    def speaks(self, source: str | None, target: str | None) -> bool:
+        """Return whether the model translates between these languages; None is any."""
+        return source in (None, self.source) and target in (None, self.target, *self.tags)
+
+    def towards(self, target: str | None) -> "TranslationSpec":
+        """Return the spec with this target language, or itself for None; UserError if the model lacks the language."""
+        if target in (None, self.target):
+            return self
+        if target not in self.tags:
+            raise UserError(f"the model translates into {', '.join(self.targets)}, not {target}; choose one of these")
+        return with_changes(self, target=target)
+
+    @property
+    def tag(self) -> str:
+        """The piece that each source begins with, "" for none; UserError if the target language must be chosen."""
+        if self.tags and self.target not in self.tags:
+            raise UserError(f"the model translates into several languages; name one with --to: {', '.join(self.tags)}")
+        return self.tags.get(self.target, "")
+
     def save(self, folder: Path) -> None:
         """Write translation.json into a folder."""
-        known = {name: value for name, value in self.record().items() if value is not None}
+        optional = {name for name in ("target_sha256", "tags") if not getattr(self, name)}
+        known = {name: value for name, value in self.record().items() if value is not None and name not in optional}
         write_json(folder / _SPEC, {"format": FORMAT} | known)
 
     def record(self) -> dict[str, object]:
@@ -126,15 +157,18 @@ class ModelFolder:
     spec: TranslationSpec
 
     @classmethod
-    def open(cls, folder: Path, device: "torch.device | str" = "cpu") -> "ModelFolder":
+    def open(cls, folder: Path, device: "torch.device | str" = "cpu", target: str | None = None) -> "ModelFolder":
         """Load all files of a model folder.
+
+        Args:
+            target: the language to translate into, for a model of several; None is that of the folder.
 
         Raises UserError if a file is missing or the files do not belong together, CheckpointError if the network's
         files are damaged or in another format.
         """
         from transformer.checkpoint_io import load_model
 
-        spec = TranslationSpec.load(folder)
+        spec = TranslationSpec.load(folder).towards(target)
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
         vocab_size = load_config(folder).vocab_size
         if tokenizer.vocab_size != vocab_size:
@@ -142,17 +176,25 @@ class ModelFolder:
                 f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
                 "belong together, so restore the tokenizer.model that the model was trained with"
             )
-        check_tokenizer(folder, tokenizer, spec)
-        return cls(folder, load_model(folder, device), tokenizer, spec)
+        return cls(folder, load_model(folder, device), load_tokenizer(folder, spec), spec)
 
 
-def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -> None:
-    """Raise UserError if the tokenizer is not the one that the model was trained with."""
-    if spec.tokenizer_sha256 != tokenizer.sha256:
+def load_tokenizer(folder: Path, spec: TranslationSpec) -> Tokenizer:
+    """Return the tokenizer of a folder; UserError unless it is the one that the model was trained with."""
+    tokenizer = _checked(folder, "tokenizer.model", spec.tokenizer_sha256)
+    if spec.target_sha256:
+        tokenizer.target = _checked(folder, _TARGET, spec.target_sha256)
+    return tokenizer
+
+
+def _checked(folder: Path, name: str, sha256: str) -> Tokenizer:
+    tokenizer = Tokenizer.load(folder / name)
+    if tokenizer.sha256 != sha256:
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
-            "so restore tokenizer.model"
+            f"so restore {name}"
         )
+    return tokenizer
 
 
 def has_forms_of_address(tokenizer: Tokenizer, spec: TranslationSpec) -> bool:
@@ -185,8 +227,17 @@ def write_model(
     from transformer.checkpoint_io import save_model
 
     save_model(model, folder, dtype)
+    write_text_parts(tokenizer, spec, folder)
+
+
+def write_text_parts(tokenizer: Tokenizer, spec: TranslationSpec, folder: Path) -> None:
+    """Write the tokenizer and translation.json, with its digests, into an existing folder; OSError if that fails."""
     tokenizer.save(folder / "tokenizer.model")
-    with_changes(spec, tokenizer_sha256=tokenizer.sha256).save(folder)
+    target_sha256 = ""
+    if tokenizer.target is not tokenizer:
+        tokenizer.target.save(folder / _TARGET)
+        target_sha256 = tokenizer.target.sha256
+    with_changes(spec, tokenizer_sha256=tokenizer.sha256, target_sha256=target_sha256).save(folder)
 
 
 def save(

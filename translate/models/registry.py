@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -150,7 +150,7 @@ def _holds_a_model(folder: Path) -> bool:
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
     models = fitting([folder for _, folder in installed()], source, target, say)
-    pairs = sorted({(spec.source, spec.target) for spec in map(TranslationSpec.load, models)})
+    pairs = sorted({(spec.source, target or spec.target) for spec in map(TranslationSpec.load, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)
         raise UserError(f"several models translate {_wanted(source, target)}: {known}; name both with --from and --to")
@@ -192,14 +192,17 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
     if not _speaks(folder, source, target):
         spec = TranslationSpec.load(folder)
         raise UserError(
-            f"{folder}: translates from {spec.source} to {spec.target}, not {_wanted(source, target)}; name another "
-            "model, or leave --from and --to out"
+            f"{folder}: translates from {spec.source} to {_or(spec.targets)}, not {_wanted(source, target)}; name "
+            "another model, or leave --from and --to out"
         )
 
 
 def _speaks(folder: Path, source: str | None, target: str | None) -> bool:
-    spec = TranslationSpec.load(folder)
-    return source in (None, spec.source) and target in (None, spec.target)
+    return TranslationSpec.load(folder).speaks(source, target)
+
+
+def _or(languages: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(languages[:-1]), languages[-1]]))
 
 
 def _wanted(source: str | None, target: str | None) -> str:

@@ -289,7 +289,7 @@ class Service:
         try:
             with self.pool.engine((source, target)) as engine:
                 tag = tag_of(engine, _form_of_address(engine, formality))
-                given, made = (engine.tokenizer.encode(side) for side in (text, translation))
+                given, made = engine.tokenizer.encode(text), engine.tokenizer.target.encode(translation)
                 width = max(len(tag) + len(given), len(made)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")

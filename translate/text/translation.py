@@ -73,6 +73,7 @@ class Opening:
             is int8 in CTranslate2 if the weights are stored in it, or else fp32.
         device: where to compute, such as "cpu" or "cuda:1"; None chooses CUDA if available.
         threads: number of batches that CTranslate2 translates at a time; None is one for each core.
+        target: the language to translate into, for a model of several; None is that of its folder.
     """
 
     model: Annotated[Path | str | None, option(MODEL, "MODEL", MODEL_FOR_LANGUAGES, "--model", "-m")] = None
@@ -89,6 +90,7 @@ class Opening:
     threads: Annotated[
         int | None, option(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=MAX_THREADS)
     ] = None
+    target: str | None = None
 
     def __post_init__(self) -> None:
         validate(self)

@@ -114,6 +114,11 @@ class Parent:
 
         Raises UserError if languages, vocabulary or architecture do not fit this model.
         """
+        if self.spec.target_sha256 or self.spec.tags:
+            raise UserError(
+                f"{self.folder}: an imported model with a tokenizer for each language, or with several target "
+                "languages, cannot be fine-tuned; choose another model"
+            )
         self._check_languages(config, say)
         section, size = config.tokenizer, load_config(self.folder).vocab_size
         if "vocab_size" in section.model_fields_set and section.vocab_size != size:

@@ -162,7 +162,7 @@ def test_logits_are_those_of_the_network_written_out(
 ) -> None:
     config = changed(*changes)
     joey(tmp_path / "theirs", config, **kinds)
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
     parts = ModelFolder.open(tmp_path / "ours")
     source, target = (
         (tmp_path / "theirs" / f"{side}_vocab.txt").read_text(encoding="utf-8").splitlines() for side in ("src", "trg")
@@ -199,7 +199,7 @@ def test_text_is_divided_into_pieces_of_the_vocabulary_alone(tmp_path: Path) -> 
     state = torch.load(theirs / "best.ckpt", weights_only=True)
     state["model_state"]["src_embed.lut.weight"] = torch.randn(len(vocabulary), D)
     torch.save(state, theirs / "best.ckpt")
-    import_joeynmt(theirs, ours, pytest.fail)
+    import_joeynmt(theirs, ours)
     tokenizer = ModelFolder.open(ours).tokenizer
     processor = sentencepiece.SentencePieceProcessor(model_file=str(theirs / "sp.model"))
     divided = 0
@@ -214,13 +214,13 @@ def test_text_is_divided_into_pieces_of_the_vocabulary_alone(tmp_path: Path) -> 
 
 def test_an_older_name_of_alpha_is_read_first(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 5, "beam_alpha": -1, "alpha": 0.7})))
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
     assert ModelFolder.open(tmp_path / "ours").spec.decoding.alpha == 0.7
 
 
 def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 1, "beam_alpha": -1})))
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail, source="fr", target="it")
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", source="fr", target="it")
     spec = ModelFolder.open(tmp_path / "ours").spec
     assert (spec.source, spec.target) == ("fr", "it")
     assert (spec.decoding.beam_size, spec.decoding.length_penalty) == (1, "none")
@@ -264,7 +264,7 @@ def test_unsupported_features_are_named_and_no_files_are_left(
     joey(tmp_path / "theirs", CONFIG)
     (tmp_path / "theirs" / "config.yaml").write_text(yaml.safe_dump(changed(change)), encoding="utf-8")
     with pytest.raises(UserError, match=named):
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
 
 
@@ -289,7 +289,7 @@ def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | No
     if data is not None:
         (tmp_path / "theirs" / name).write_bytes(data)
     with pytest.raises(UserError, match=named):
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
 
 
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12))
@@ -304,7 +304,7 @@ def test_aliases_that_stand_for_many_values_give_a_short_sentence(place: str, tm
     text = yaml.safe_dump(changed((place, "ALIAS"), ("model.decoder.hidden_size", "ALIAS")))
     (tmp_path / "theirs" / "config.yaml").write_text(LAUGHS + text.replace("ALIAS", "*a11"), encoding="utf-8")
     with pytest.raises(UserError, match="its aliases stand for more than 10,000 values") as caught:
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
     assert len(str(caught.value)) < 300
 
 
@@ -315,7 +315,7 @@ def test_aliases_that_share_a_section_are_followed(tmp_path: Path) -> None:
     settings["data"]["trg"]["tokenizer_cfg"] = settings["data"]["src"]["tokenizer_cfg"]
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     assert "&id" in path.read_text(encoding="utf-8")
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
 
 
 @pytest.mark.parametrize("value", [[7] * 9_000, list(range(9_000)), {str(i): i for i in range(4_000)}], ids=len)
@@ -324,15 +324,21 @@ def test_large_settings_are_shortened_in_messages(place: str, value: object, tmp
     joey(tmp_path / "theirs", CONFIG)
     (tmp_path / "theirs" / "config.yaml").write_text(yaml.safe_dump(changed((place, value))), encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
     assert len(str(caught.value)) < 500
 
 
-def test_a_separate_target_tokenizer_is_detected(tmp_path: Path) -> None:
-    joey(tmp_path / "theirs", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")))
+def test_a_separate_target_tokenizer_is_kept(tmp_path: Path) -> None:
+    joey(tmp_path / "theirs", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")), one_vocabulary=False)
+    (tmp_path / "theirs" / "trg.model").write_bytes(spm(SENTENCES[90:], 70))
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
+    tokenizer = ModelFolder.open(tmp_path / "ours").tokenizer
+    for name, side in (("sp.model", tokenizer), ("trg.model", tokenizer.target)):
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "theirs" / name))
+        for text in TEXTS:
+            theirs = processor.encode(text)
+            pieces = ["<unk>" if i == processor.unk_id() else processor.id_to_piece(i) for i in theirs]
+            assert side.pieces(side.encode(text)) == pieces
     (tmp_path / "theirs" / "trg.model").write_bytes(b"another")
-    said: list[str] = []
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", said.append)
-    assert [message.partition(" is not kept")[0] for message in said] == [
-        "the separate tokenizer of the target language"
-    ]
+    with pytest.raises(UserError, match="not a SentencePiece model"):
+        import_joeynmt(tmp_path / "theirs", tmp_path / "again")

@@ -338,3 +338,14 @@ def test_a_corpus_may_be_prepared_before_fine_tuning(toy, parent, capsys):
     assert "prepared/tuned is up to date" in "".join(capsys.readouterr())
     with pytest.raises(UserError, match=r"vocab_size = 77 in the experiment"):
         prepare.run(Prepare(config=Path("tuned.json"), overrides=["tokenizer.vocab_size=77"], from_model=parent))
+
+
+@pytest.mark.parametrize("kind", ["two tokenizers", "several target languages"])
+def test_an_imported_model_that_training_would_misread_is_refused(toy, parent, kind):
+    shutil.copyfile(parent / "tokenizer.model", parent / "target.model")
+    change = (
+        {"target_sha256": sha256(parent / "target.model")} if kind == "two tokenizers" else {"tags": {"da": ">>da<<"}}
+    )
+    dataclasses.replace(TranslationSpec.load(parent), **change).save(parent)
+    with pytest.raises(UserError, match="cannot be fine-tuned"):
+        fine_tune(toy, "tuned", parent)

@@ -1,0 +1,48 @@
+"""Which toolkit a folder comes from, and its import."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from translate.errors import UserError
+
+
+def import_folder(
+    folder: Path, to: Path, texts: Sequence[str] | None = None, *, source: str | None = None, target: str | None = None
+) -> str:
+    """Write the model folder `to` from a folder of Hugging Face Marian, fairseq or JoeyNMT.
+
+    Args:
+        texts: sentences to compare a Marian model with its original on; None takes those of the built-in grammar.
+        source, target: language codes; None takes those of the folder.
+
+    Returns the rest of a sentence, after the name of the model: whether it is the original.
+
+    Raises UserError if the folder is damaged or not supported, if `to` exists, or if the models differ; nothing is then
+    left at `to`.
+    """
+    from translate.exchange.fairseq_import import import_fairseq
+    from translate.exchange.foreign_model import ForeignFolder
+    from translate.exchange.joeynmt_import import import_joeynmt
+    from translate.exchange.marian import import_marian
+    from translate.exchange.verification import sentences
+
+    if (folder / "config.json").is_file():
+        named = ForeignFolder(folder, "Marian").read_json("tokenizer_config.json", optional=True).get("source_lang")
+        texts = sentences(source or named) if texts is None else texts
+        proof = import_marian(folder, to, texts, source=source, target=target)
+        if proof is None:
+            return "; it was not compared with the original, which needs the package transformers"
+        return (
+            f": {proof.n_same} of {proof.n_sentences} sentences have the same greedy output as the original; the "
+            f"logits differ by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
+        )
+    if (folder / "config.yaml").is_file():
+        import_joeynmt(folder, to, source=source, target=target)
+    elif any(folder.glob("dict.*.txt")):
+        import_fairseq(folder, to, source=source, target=target)
+    else:
+        raise UserError(
+            f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq); "
+            "name a folder that has one"
+        )
+    return "; it was not compared with the original, so check some of its translations"
