@@ -51,7 +51,7 @@ GROUPS = {
         "doctor": "Show versions, hardware, speed and missing packages.",
     },
     "Models": {
-        "models": "List the installed models and runs, or show the card of one.",
+        "models": "List, show, add, update and remove models.",
         "compress": "Store a model's weights in fewer bits.",
         "export": "Export a model to CTranslate2, Hugging Face or Argos Translate.",
         "import": "Import a model of Hugging Face Marian, fairseq or JoeyNMT.",

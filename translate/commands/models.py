@@ -1,4 +1,4 @@
-"""`translate models`: list the models that have a name, or show the card of one."""
+"""`translate models`: list the models that have a name, show the card of one, or add, update and remove models."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -8,15 +8,38 @@ from typing import Annotated
 from translate.errors import UserError, printable, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec, Weights
-from translate.options import MODEL_HELP, Json, argument
+from translate.models.origin import Origin
+from translate.options import MODEL_HELP, Json, argument, option
 from translate.tables import columns
+
+ACTIONS = ("add", "update", "remove")
+ADDING = "Adding"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """List the installed models and runs, or show the card of one."""
+    """List, show, add, update and remove models.
 
-    model: Annotated[Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}.")] = None
+    translate models add Helsinki-NLP/opus-mt-de-en downloads a model of the Hugging Face hub, and converts it. A
+    package of Argos Translate (file or address), and a folder of this project, Marian, fairseq or JoeyNMT can be added
+    too. translate models update NAME and remove NAME are for models that were added.
+    """
+
+    model: Annotated[
+        Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}; or add, update or remove.")
+    ] = None
+    source: Annotated[str | None, argument("SOURCE", "What to add, or the name of what to update or remove.")] = None
+    name: Annotated[str | None, option(ADDING, "NAME", "Name of the new model [default: made of its source].")] = None
+    revision: Annotated[
+        str | None, option(ADDING, "REVISION", "Commit, tag or branch of a repository [default: the newest].")
+    ] = None
+    from_language: Annotated[
+        str | None, option(ADDING, "LANGUAGE", "Source language [default: as the model says].", "--from")
+    ] = None
+    to_language: Annotated[
+        str | None,
+        option(ADDING, "LANGUAGE", "Target language, one of several [default: chosen at each translation].", "--to"),
+    ] = None
     as_json: Json = False
 
 
@@ -26,8 +49,11 @@ class Listed:
 
     Attributes:
         name: the name that --model accepts.
+        target: a language, or several, separated by commas.
         precision: of the stored weights: "fp32", "bf16" or "int8".
+        license: of an added model, as its authors name it; "" if it is unknown.
         about: the first line of its card; "" if it has none.
+        origin: where an added model came from; None for others.
     """
 
     name: str
@@ -36,15 +62,22 @@ class Listed:
     parameters: int
     precision: str
     bytes: int
+    license: str
     path: str
     about: str
+    origin: dict[str, str] | None
 
 
 def run(options: Models) -> None:
-    """Print a table of installed models and runs, or the card of one model; or the same as JSON.
+    """Print a table of installed models and runs, or the card of one model; or the same as JSON; or change the models.
 
-    Raises UserError if there is no such model or it has no card. A damaged model is reported on stderr.
+    Raises UserError if there is no such model or it has no card, and as `exchange.adding`. A damaged model is reported
+    on stderr.
     """
+    if str(options.model) in ACTIONS:
+        _change(options)
+        return
+    _refuse_unused(options, ("source", "name", "revision", "from_language", "to_language"))
     if options.model is not None:
         _show(options.model, options.as_json)
         return
@@ -60,11 +93,53 @@ def run(options: Models) -> None:
         print(printable(_table(found)))
     else:
         places = ", ".join(map(str, [*registry.places(), registry.RUNS]))
-        say(f"there is no model in {places}; train one with translate train, or copy a model folder there")
+        say(f"there is no model in {places}; train one with translate train, or add one with translate models add")
+
+
+def _change(options: Models) -> None:
+    """Add, update or remove a model."""
+    from translate.exchange import adding
+
+    name = options.source
+    if options.as_json:
+        raise UserError("--json: is for lists and cards; leave it out")
+    if str(options.model) == "add":
+        if name is None:
+            raise UserError("name what to add, such as: translate models add Helsinki-NLP/opus-mt-de-en")
+        wanted = adding.Wanted(
+            source=name,
+            name=options.name,
+            revision=options.revision,
+            source_language=options.from_language,
+            target_language=options.to_language,
+        )
+        folder = adding.add(wanted, say)
+        choice = " --to LANGUAGE" if TranslationSpec.load(folder).needs_choice else ""
+        say(f'to use it: translate --model {folder.name}{choice} "..."')
+        return
+    _refuse_unused(options, ("name", "revision", "from_language", "to_language"))
+    if str(options.model) == "update":
+        names = adding.added() if name is None else [name]
+        if not names:
+            say("no model was added yet; add one with translate models add")
+        for one in names:
+            adding.update(one, say)
+    elif name is None:
+        raise UserError("name the model to remove: translate models remove NAME")
+    else:
+        adding.remove(name, say)
+
+
+def _refuse_unused(options: Models, names: tuple[str, ...]) -> None:
+    """Raise UserError for an argument that would be ignored."""
+    for name in names:
+        if (value := getattr(options, name)) is not None:
+            shown = value if name == "source" else f"--{name.removesuffix('_language')}"
+            raise UserError(f"{shown}: is only for translate models add; leave it out")
 
 
 def _show(name: Path, as_json: bool) -> None:
-    folder = registry.locate(name, say)
+    folder = registry.locate(name, say, exported=True)
     text = registry.card(folder)
     if as_json:
         print(json.dumps({**asdict(_read(name.name, folder)), "card": text}, indent=2))
@@ -76,18 +151,20 @@ def _show(name: Path, as_json: bool) -> None:
 
 def _read(name: str, folder: Path) -> Listed:
     spec = TranslationSpec.load(folder)
-    weights = Weights.read(folder)
+    weights, added = Weights.read(folder), Origin.load(folder)
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     about = (line.strip().lstrip("#").strip() for line in (registry.card(folder) or "").split("\n"))
     return Listed(
         name=name,
         source=spec.source,
-        target=spec.target,
+        target=", ".join(spec.targets),
         parameters=weights.n_parameters,
         precision=weights.precision,
         bytes=n_bytes,
+        license=added.license if added else "",
         path=str(folder),
         about=next(filter(None, about), ""),
+        origin=asdict(added) if added else None,
     )
 
 
@@ -95,7 +172,9 @@ def _table(found: list[Listed]) -> str:
     """A header and one line per model, in columns."""
     rows = [("name", "languages", "parameters", "size", "weights", "where", "about")]
     for model in found:
-        languages, size = f"{model.source}-{model.target}", f"{model.bytes / 1e6:.1f} MB"
+        targets = model.target.split(", ")
+        into = model.target if len(targets) == 1 else f"{len(targets)} languages"
+        languages, size = f"{model.source}-{into}", f"{model.bytes / 1e6:.1f} MB"
         count = f"{model.parameters / 1e6:.2f} M"
         rows.append((model.name, languages, count, size, model.precision, model.path, model.about))
     return columns(rows)

@@ -38,6 +38,7 @@ from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
+from translate.models.registry import known_languages
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -436,6 +437,9 @@ def _spec(
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
     own = [_code(code) if isinstance(code := tokenizer.get(f"{side}_lang"), str) else code for side in _SIDES]
     one_tag = next(iter(tags)) if len(tags) == 1 else None
+    for given, named in zip((source, target), own, strict=True):
+        if given not in (None, named, *tags) and named in known_languages():
+            raise UserError(f"{theirs.path}: is for {named}, not {given}; leave the languages out")
     languages = theirs.languages(source or own[0], target or one_tag or own[1])
     if target and tags and target not in tags:
         raise UserError(f"{theirs.path}: translates into {', '.join(tags)}, not {target}; choose one of these")

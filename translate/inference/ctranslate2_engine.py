@@ -24,7 +24,14 @@ from translate.errors import UserError, optional_package, reason
 from translate.inference.engine import LIMIT, Attention, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import TranslationSpec, check_vocabulary, load_tokenizer, not_finite
+from translate.models.folder import (
+    CTRANSLATE2_FILE,
+    TranslationSpec,
+    check_vocabulary,
+    ctranslate2_header,
+    load_tokenizer,
+    not_finite,
+)
 
 R = TypeVar("R")
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
@@ -67,6 +74,8 @@ class CTranslate2Engine:
         n_workers: number of batches that are translated at the same time.
         is_converted: whether it was made of a model folder, and not of a CTranslate2 folder.
         device: where CTranslate2 computes, as in PyTorch, or "auto".
+        replaces_unknown: whether a token that the target vocabulary lacks is written as the source token that it
+            attends to most, as those who made a foreign model expect.
         is_forked: whether this process was forked from that which loaded `translator`.
         mixes_lengths: False: padding would change the rounding of attention, and int8 makes that visible.
     """
@@ -79,6 +88,7 @@ class CTranslate2Engine:
     n_workers: int
     is_converted: bool = False
     device: str = "cpu"
+    replaces_unknown: bool = False
     is_forked: bool = field(default=False, init=False)
     mixes_lengths: bool = field(default=False, init=False)
 
@@ -102,21 +112,23 @@ class CTranslate2Engine:
             raise UserError(f"CTranslate2 computes on the CPU or with CUDA, not on {device}; leave the device out")
         spec, tokenizer = _parts(folder, target)
         try:
-            max_positions = files.read_json(folder / "config.json")["max_positions"]
+            config = files.read_json(folder / "config.json")
+            is_ours = "max_positions" in config
+            max_positions = config["max_positions"] if is_ours else _n_positions(folder)
             if max_positions is not None and type(max_positions) is not int:
                 raise ValueError("max_positions is no number")
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(
-                f"{folder}: its config.json is damaged or was written by another program; export it again"
-            ) from error
-        check_vocabulary(folder, tokenizer)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{folder}: its config.json is missing or damaged; export it again") from error
+        check_vocabulary(folder, tokenizer, is_ours=is_ours)
         n_workers = threads or n_cores()
         try:
             translator = _load(folder, n_workers, "default", device)
         except _UNLOADABLE as error:
             other = "" if device in ("auto", "cpu") else ", or choose another device"
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again{other}") from error
-        return cls(folder, tokenizer, spec, max_positions, translator, n_workers, device=device)
+        return cls(
+            folder, tokenizer, spec, max_positions, translator, n_workers, device=device, replaces_unknown=not is_ours
+        )
 
     @classmethod
     def convert(
@@ -281,6 +293,7 @@ class CTranslate2Engine:
             min_decoding_length=0,
             max_decoding_length=max(1, limit - 1),
             return_scores=True,
+            replace_unknowns=self.replaces_unknown,
             return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
         )
         outputs = [zip(result.hypotheses, result.scores, strict=True) for result in results]
@@ -343,6 +356,12 @@ def _parts(folder: Path, target: str | None) -> tuple[TranslationSpec, Tokenizer
     package()  # first, as the user's mistake is rather a missing package than a wrong folder
     spec = TranslationSpec.load(folder).towards(target)
     return spec, load_tokenizer(folder, spec)
+
+
+def _n_positions(folder: Path) -> int | None:
+    """Return the size of the table of positions of a foreign model; None for positions of another kind."""
+    table = ctranslate2_header(folder / CTRANSLATE2_FILE).get("encoder/position_encodings/encodings")
+    return None if table is None else table.shape[0]
 
 
 def _load(folder: Path, n_workers: int, compute_type: ComputeType, device: str = "cpu") -> Any:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from transformer.config import CheckpointError, load_config, tensor_header
 from transformer.search.hypothesis import SearchConfig
@@ -38,6 +38,7 @@ FORMAT = 1
 CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 _SPEC, _WEIGHTS, _TARGET = "translation.json", "model.safetensors", "target.model"
 FILES = ("config.json", _WEIGHTS, "tokenizer.model", _SPEC)
+EXPORTED_FILES = ("config.json", CTRANSLATE2_FILE, "tokenizer.model", _SPEC)
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,14 @@ class TranslationSpec:
         return with_changes(self, target=target)
 
     @property
+    def needs_choice(self) -> bool:
+        """Whether the model translates into several languages, and none is chosen."""
+        return bool(self.tags) and self.target not in self.tags
+
+    @property
     def tag(self) -> str:
         """The piece that each source begins with, "" for none; UserError if the target language must be chosen."""
-        if self.tags and self.target not in self.tags:
+        if self.needs_choice:
             raise UserError(f"the model translates into several languages; name one with --to: {', '.join(self.tags)}")
         return self.tags.get(self.target, "")
 
@@ -169,14 +175,14 @@ class ModelFolder:
         from transformer.checkpoint_io import load_model
 
         spec = TranslationSpec.load(folder).towards(target)
-        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+        tokenizer = load_tokenizer(folder, spec)
         vocab_size = load_config(folder).vocab_size
         if tokenizer.vocab_size != vocab_size:
             raise UserError(
                 f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
                 "belong together, so restore the tokenizer.model that the model was trained with"
             )
-        return cls(folder, load_model(folder, device), load_tokenizer(folder, spec), spec)
+        return cls(folder, load_model(folder, device), tokenizer, spec)
 
 
 def load_tokenizer(folder: Path, spec: TranslationSpec) -> Tokenizer:
@@ -188,13 +194,23 @@ def load_tokenizer(folder: Path, spec: TranslationSpec) -> Tokenizer:
 
 
 def _checked(folder: Path, name: str, sha256: str) -> Tokenizer:
-    tokenizer = Tokenizer.load(folder / name)
+    tokenizer = _kind(folder / name).load(folder / name)
     if tokenizer.sha256 != sha256:
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
             f"so restore {name}"
         )
     return tokenizer
+
+
+def _kind(path: Path) -> type[Tokenizer]:
+    """Return the class of a stored tokenizer, by its first byte."""
+    with suppress(OSError), path.open("rb") as file:
+        if file.read(1) == b"{":
+            from translate.corpus.moses_bpe import MosesBpe
+
+            return MosesBpe
+    return Tokenizer
 
 
 def has_forms_of_address(tokenizer: Tokenizer, spec: TranslationSpec) -> bool:
@@ -204,17 +220,35 @@ def has_forms_of_address(tokenizer: Tokenizer, spec: TranslationSpec) -> bool:
     return spec.target == LANGUAGE and tokenizer.unk not in tokenizer.ids([*TAGS.values()])
 
 
-def check_vocabulary(folder: Path, tokenizer: Tokenizer) -> None:
+def check_vocabulary(folder: Path, tokenizer: Tokenizer, *, is_ours: bool) -> None:
     """Raise UserError unless the vocabulary of a CTranslate2 folder is that of its tokenizer.
 
     CTranslate2 loads any vocabulary, and fails at the first token that it lacks.
+
+    Args:
+        is_ours: whether `translate export` wrote it; the vocabularies of others may lack pieces of the tokenizer.
     """
-    try:
-        stored = [json.loads(path.read_bytes()) for path in sorted(folder.glob("*_vocabulary.json"))]
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{folder}: its vocabulary is damaged; export it again") from error
-    if not stored or any(pieces != tokenizer.pieces(range(tokenizer.vocab_size)) for pieces in stored):
-        raise UserError(f"{folder}: its vocabulary is not that of its tokenizer; export it again")
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    for stored in read_vocabularies(folder):
+        if stored != pieces if is_ours else not {*stored} <= {*pieces, "<blank>"}:
+            raise UserError(f"{folder}: its vocabulary is not that of its tokenizer; export it again")
+
+
+def read_vocabularies(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the source and the target tokens of a CTranslate2 folder, which may be the same; UserError if damaged."""
+    found: list[list[str]] = []
+    for side in ("source", "target"):
+        names = [f"{stem}_vocabulary{suffix}" for stem in (side, "shared") for suffix in (".json", ".txt")]
+        path = next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
+        try:
+            text = path.read_text(encoding="utf-8")
+            tokens = json.loads(text) if path.suffix == ".json" else text.removesuffix("\n").split("\n")
+            if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+                raise ValueError("no list of tokens")
+        except (OSError, ValueError, RecursionError) as error:
+            raise UserError(f"{folder}: its vocabulary is missing or damaged; export it again") from error
+        found.append(tokens)
+    return found[0], found[1]
 
 
 def write_model(
@@ -292,8 +326,14 @@ def is_complete(folder: Path) -> bool:
     return all(os.path.isfile(folder / name) for name in FILES)  # unlike Path.is_file, never raises PermissionError
 
 
-def model_in(folder: Path) -> Path | None:
-    """Return the complete model folder at `folder` or, for a run, in its `model/`; None if there is none."""
+def model_in(folder: Path, *, exported: bool = False) -> Path | None:
+    """Return the complete model folder at `folder` or, for a run, in its `model/`; None if there is none.
+
+    Args:
+        exported: whether a CTranslate2 folder with a tokenizer counts.
+    """
+    if exported and all(os.path.isfile(folder / name) for name in EXPORTED_FILES):
+        return folder
     return next((path for path in (folder, folder / "model") if is_complete(path)), None)
 
 
@@ -349,8 +389,15 @@ class Weights:
 
     @classmethod
     def read(cls, folder: Path) -> "Weights":
-        """Read the header of the weights in a model folder; UserError if they are no safetensors file."""
+        """Read the header of the weights in a model folder or a CTranslate2 folder; UserError if it is damaged."""
         path, sizes = folder / _WEIGHTS, Counter[str]()
+        if (folder / CTRANSLATE2_FILE).is_file():
+            path = folder / CTRANSLATE2_FILE
+            for name, variable in ctranslate2_header(path).items():
+                if not name.endswith(("_scale", "/encodings")):
+                    sizes[variable.dtype] += math.prod(variable.shape)
+            ((precision, _),) = sizes.most_common(1) or [("", 0)]
+            return cls(sizes.total(), precision, path.stat().st_size)
         try:
             tensors = tensor_header(path)
             for name, tensor in tensors.items():
@@ -361,3 +408,48 @@ class Weights:
         ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
         return cls(sizes.total(), precision, path.stat().st_size)
+
+
+class Variable(NamedTuple):
+    """A variable of CTranslate2: its type is named as in `Weights`; of a number, its bytes too."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    value: bytes
+
+
+_VARIABLE_TYPES = {0: "fp32", 1: "int8", 2: "int16", 3: "int32", 4: "fp16", 5: "bf16"}
+_FIRST_WITH_TYPES = 4  # version of the format
+
+
+def ctranslate2_header(path: Path) -> dict[str, Variable]:
+    """Return the variables of a model.bin by name, without reading their arrays; UserError if it is damaged.
+
+    Source: ctranslate2/specs/model_spec.py.
+    """
+    try:
+        with path.open("rb") as file:
+
+            def number(size: int) -> int:
+                data = file.read(size)
+                if len(data) < size:
+                    raise EOFError
+                return int.from_bytes(data, "little")
+
+            def text() -> str:
+                return file.read(number(2)).rstrip(b"\0").decode("utf-8")
+
+            if number(4) < _FIRST_WITH_TYPES:
+                raise UserError(f"{path}: has a format of CTranslate2 1 or 2, which is not read here; convert it again")
+            text(), number(4)  # the specification and its revision
+            found: dict[str, Variable] = {}
+            for _ in range(number(4)):
+                name, rank = text(), number(1)
+                shape = tuple(number(4) for _ in range(rank))
+                dtype, n_bytes = _VARIABLE_TYPES[number(1)], number(4)
+                found[name] = Variable(shape, dtype, b"" if rank else file.read(n_bytes))
+                if rank:
+                    file.seek(n_bytes, os.SEEK_CUR)
+        return found
+    except (OSError, EOFError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: damaged or truncated; install or export it again") from error

@@ -42,15 +42,20 @@ def named_models() -> list[tuple[str, Path]]:
     return [*installed(), *_models_in(RUNS)]
 
 
-def installed() -> list[tuple[str, Path]]:
-    """Name and model folder of the installed models, in the order of `places`."""
-    return [model for place in places() for model in _models_in(place)]
+def installed(*, exported: bool = True) -> list[tuple[str, Path]]:
+    """Name and model folder of the installed models, in the order of `places`.
+
+    Args:
+        exported: whether CTranslate2 folders are included.
+    """
+    return [model for place in places() for model in _models_in(place, exported=exported)]
 
 
-def _models_in(place: Path) -> list[tuple[str, Path]]:
+def _models_in(place: Path, *, exported: bool = False) -> list[tuple[str, Path]]:
     """Hidden folders are passed over: `new_folder` gives such names to models that are not complete."""
     visible = sorted(place.glob("[!.]*")) if os.path.isdir(place) else []  # `Path.is_dir` fails in a forbidden folder
-    return [(path.name, model) for path in visible if (model := model_folder.model_in(path))]
+    models = [(path.name, model_folder.model_in(path, exported=exported)) for path in visible]
+    return [(name, folder) for name, folder in models if folder]
 
 
 def find_model(
@@ -77,7 +82,7 @@ def find_model(
         require_languages(named, source, target)
         return named
     if source or target:
-        if first := _installed_for(source, target, say):
+        if first := _installed_for(source, target, say, exported=exported):
             return first
         raise UserError(
             f"no installed model translates {_wanted(source, target)}; name one or a run with --model (translate "
@@ -147,9 +152,9 @@ def _holds_a_model(folder: Path) -> bool:
     return any((folder / name).exists() for name in (*files, "model", "checkpoints"))
 
 
-def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
+def _installed_for(source: str | None, target: str | None, say: Say, *, exported: bool = True) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
-    models = fitting([folder for _, folder in installed()], source, target, say)
+    models = fitting([folder for _, folder in installed(exported=exported)], source, target, say)
     pairs = sorted({(spec.source, target or spec.target) for spec in map(TranslationSpec.load, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)
@@ -224,7 +229,8 @@ def card_files(folder: Path) -> list[Path]:
 
 
 @cache
-def _language_names() -> dict[str, str]:
+def known_languages() -> dict[str, str]:
+    """Return the English names of languages by their ISO 639-1 codes."""
     rows = Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
     return dict(row.split("\t") for row in rows)
 
@@ -245,4 +251,4 @@ def lacking_rules(spec: TranslationSpec) -> list[str]:
 
 def language_name(code: str) -> str:
     """Return the English name of a language by its ISO 639-1 code, or the code if it is unknown."""
-    return _language_names().get(code, code)
+    return known_languages().get(code, code)

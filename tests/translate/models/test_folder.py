@@ -73,7 +73,7 @@ def test_a_disk_that_is_full_leaves_nothing(
 def test_another_tokenizer_does_not_belong_to_the_model(parts: ModelFolder, tmp_path: Path) -> None:
     folder = copy(parts, tmp_path / "x")
     train(["eins zwei drei vier"] * 3, TokenizerConfig(vocab_size=277)).save(folder / "tokenizer.model")
-    with pytest.raises(UserError, match=r"277 pieces and the model 331; they do not belong together"):
+    with pytest.raises(UserError, match="they do not belong together"):
         ModelFolder.open(folder)
 
 

@@ -1,0 +1,353 @@
+"""Models are added, updated and removed from a hub on the loopback address, packages and folders."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.translate.exchange import hub as hubs
+from tests.translate.exchange.hub import Hub
+from tests.translate.exchange.marian_files import marian_files
+from translate.commands.main import main
+from translate.exchange import adding, download
+from translate.models.folder import ModelFolder, TranslationSpec
+from translate.models.origin import Origin
+
+constants = pytest.importorskip("huggingface_hub.constants")
+
+NAME = "owner/tiny-de-en"
+NEEDED = {
+    "config.json",
+    "vocab.json",
+    "source.spm",
+    "target.spm",
+    "tokenizer_config.json",
+    "README.md",
+    "model.safetensors",
+}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub that the client of this process asks, and empty folders for models and downloads."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
+    monkeypatch.setattr("translate.exchange.marian.find_spec", lambda name: None)  # the comparison has its own tests
+    with hubs.running() as hub:
+        for name, value in (
+            ("ENDPOINT", hub.url),
+            ("HF_HUB_CACHE", str(tmp_path / "cache")),
+            ("HF_HUB_OFFLINE", False),
+        ):
+            monkeypatch.setattr(constants, name, value)
+        template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda seconds: None)
+        yield hub
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "models"
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one sentence of a command that fails with exit code 2."""
+    assert main(["models", *arguments]) == 2
+    error = told(capsys)
+    assert error.count("\n") == 1, error
+    return error
+
+
+def test_a_repository_is_downloaded_converted_and_listed(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (commit,) = hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    assert f"added tiny-de-en (0.6 MB, cc-by-4.0, {commit[:12]})" in told(capsys)
+    assert {*hub.fetched()} == NEEDED
+    assert main(["--model", "tiny-de-en", "--beam", "1", "der Hund schläft."]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    assert main(["models", "--json"]) == 0
+    (listed,) = (model for model in json.loads(capsys.readouterr().out) if model["name"] == "tiny-de-en")
+    assert (listed["source"], listed["target"], listed["license"]) == ("de", "en", "cc-by-4.0")
+    assert (listed["origin"]["source"], listed["origin"]["revision"]) == (NAME, commit)
+    assert main(["models", "tiny-de-en"]) == 0
+    card = capsys.readouterr().out
+    for part in (NAME, commit, "cc-by-4.0", "0.6 MB", listed["origin"]["sha256"], "It knows nothing."):
+        assert part in card
+    assert "license:" not in card
+
+
+def test_the_model_is_that_of_an_import_of_the_same_files(hub: Hub, models: Path, tmp_path: Path) -> None:
+    files = marian_files()
+    hub.add(NAME, files)
+    adding.add(adding.Wanted(source=NAME), print)
+    for name, content in files.items():
+        (tmp_path / "theirs").mkdir(exist_ok=True)
+        (tmp_path / "theirs" / name).write_bytes(content)
+    assert main(["import", "theirs", "--out", "ours"]) == 0
+    for path in (tmp_path / "ours").iterdir():
+        assert (models / "tiny-de-en" / path.name).read_bytes() == path.read_bytes()
+    before = Origin.load(models / "tiny-de-en")
+    assert main(["models", "add", "theirs", "--name", "local"]) == 0
+    assert (models / "local" / "model.safetensors").read_bytes() == (tmp_path / "ours/model.safetensors").read_bytes()
+    local = Origin.load(models / "local")
+    assert before is not None
+    assert local is not None
+    assert (local.kind, local.source, local.license) == ("path", str(tmp_path / "theirs"), before.license)
+
+
+def test_an_address_of_a_page_of_the_hub_is_its_repository(hub: Hub, models: Path) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", f"{hub.url}/{NAME}/", "--name", "a"]) == 0
+    assert (models / "a" / "translation.json").is_file()
+
+
+def test_an_old_revision_is_added_and_stays_and_the_newest_is_updated(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = hub.add(NAME, marian_files(7), marian_files(8))
+    assert main(["models", "add", NAME, "--revision", old, "--name", "old"]) == 0
+    assert main(["models", "add", NAME, "--name", "new"]) == 0
+    weights = [(models / name / "model.safetensors").read_bytes() for name in ("old", "new")]
+    assert weights[0] != weights[1]
+    newer = "f" * 40
+    hub.repositories[NAME].commits[newer] = marian_files(9)
+    told(capsys)
+    asked = len(hub.requests)
+    assert main(["models", "update"]) == 0
+    said = told(capsys)
+    assert f"new (0.6 MB, cc-by-4.0, {newer[:12]})" in said
+    assert f"old: was added at the commit {old[:12]}, and stays there" in said
+    assert len(hub.requests) > asked
+    after = [(models / name / "model.safetensors").read_bytes() for name in ("old", "new")]
+    assert after[0] == weights[0]
+    assert after[1] != weights[1]
+    assert main(["models", "update", "new"]) == 0
+    assert f"new: is up to date ({newer[:12]})" in told(capsys)
+
+
+def test_an_update_that_fails_leaves_the_model(hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    before = {path.name: path.read_bytes() for path in (models / "tiny-de-en").iterdir()}
+    hub.repositories[NAME].commits["f" * 40] = marian_files(8) | {"model.safetensors": b"no weights"}
+    told(capsys)
+    assert f"{NAME}/model.safetensors: is damaged" in refused(capsys, "update", "tiny-de-en")
+    assert {path.name: path.read_bytes() for path in (models / "tiny-de-en").iterdir()} == before
+    assert [path.name for path in models.iterdir()] == ["tiny-de-en"]
+
+
+def test_only_added_models_are_removed(hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    shutil.copytree(models / "tiny-de-en", models / "own")
+    (models / "own" / "source.json").unlink()
+    assert main(["models", "remove", "tiny-de-en"]) == 0
+    assert [path.name for path in models.iterdir()] == ["own"]
+    told(capsys)
+    assert "was not added" in refused(capsys, "remove", "own")
+    for name in ("tiny-de-en", "de-en", "../models/own", "", "."):
+        assert "no added model has this name" in refused(capsys, "remove", name)
+    assert (models / "own").is_dir()
+
+
+def test_a_broken_connection_goes_on_and_the_bytes_are_equal(hub: Hub, models: Path) -> None:
+    files = marian_files()
+    hub.add(NAME, files)
+    hub.breaks["model.safetensors"] = [1000, 70_000]
+    found = download.snapshot(NAME, None, lambda names: sorted(NEEDED))
+    assert {name: (found.folder / name).read_bytes() for name in NEEDED} == {name: files[name] for name in NEEDED}
+    assert hub.fetched().count("model.safetensors") == 3
+
+
+def test_a_wrong_digest_is_refused_and_the_file_is_asked_for_again(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    for name in ("model.safetensors", "vocab.json", "config.json"):
+        hub.repositories[NAME].says[name] = "0" * 64 if name == "model.safetensors" else "0" * 40
+        assert f"{name} is not the file that the hub describes" in refused(capsys, "add", NAME)
+        assert not models.exists() or not any(models.iterdir())
+        del hub.repositories[NAME].says[name]
+    assert main(["models", "add", NAME]) == 0
+
+
+def test_a_gated_repository_needs_the_token_of_someone_who_has_consented(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add(NAME, marian_files(), token="hf_secret")
+    error = refused(capsys, "add", NAME)
+    assert f"its authors ask for consent first; give it at {hub.url}/{NAME}, and set HF_TOKEN" in error
+    assert not models.exists() or not any(models.iterdir())
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    assert main(["models", "add", NAME]) == 0
+    assert "hf_secret" not in "".join(
+        path.read_text("utf-8", "replace") for path in models.rglob("*") if path.is_file()
+    )
+
+
+def test_without_a_network_the_cache_is_used_if_the_user_says_so(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    told(capsys)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    n = len(hub.requests)
+    assert main(["models", "add", NAME, "--name", "again"]) == 0
+    assert (models / "again/model.safetensors").read_bytes() == (models / "tiny-de-en/model.safetensors").read_bytes()
+    told(capsys)
+    assert "is not in the cache" in refused(capsys, "add", "owner/other")
+    assert "HF_HUB_OFFLINE is set" in refused(capsys, "update", "tiny-de-en")
+    assert len(hub.requests) == n
+
+
+def test_what_cannot_be_had_is_one_sentence(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add(NAME, marian_files())
+    hub.add("owner/t5", {"config.json": b"{}", "model.safetensors": b"", "spiece.model": b""})
+    hub.add("owner/bart", marian_files() | {"config.json": b'{"model_type": "bart"}'})
+    hub.add("owner/empty", {})
+    for source, sentence in (
+        ("owner/gone", "has no model of this name that you may read"),
+        ("owner/t5", "neither a Marian model nor one of this project, as it has no vocab.json and no source.spm"),
+        ("owner/bart", "owner/bart: is not a Hugging Face Marian folder: model_type = 'bart'"),
+        ("owner/empty", "as it has no config.json"),
+        ("gone.argosmodel", "is no file, no folder, no address and no repository"),
+        ("./gone/away", "is no file, no folder, no address and no repository"),
+        (f"{hub.url}/gone.argosmodel", "status 404"),
+        ("http://[", "is not an address"),
+    ):
+        assert sentence in refused(capsys, "add", source)
+    assert "has no revision gone" in refused(capsys, "add", NAME, "--revision", "gone")
+    assert "has no revision" in refused(capsys, "add", NAME, "--revision", "../..")
+    for name in ("a/b", "..", ".hidden", "", "add", "a b"):
+        assert "choose another one" in refused(capsys, "add", NAME, "--name", name)
+    assert "de-en has this name" in refused(capsys, "add", NAME, "--name", "de-en")
+    assert f"{NAME}: is for en, not fi" in refused(capsys, "add", NAME, "--to", "fi")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    error = refused(capsys, "add", "owner/other")
+    assert "http://127.0.0.1:9 cannot be reached" in error
+    assert "set HF_HUB_OFFLINE=1" in error
+    assert not models.exists() or not any(models.iterdir())
+
+
+def test_a_full_disk_is_one_sentence_wherever_it_is_full(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    hub.add(NAME, marian_files())
+    with monkeypatch.context() as patch:
+        patch.setattr("huggingface_hub.file_download.http_get", full)
+        error = refused(capsys, "add", NAME)
+    assert "cannot be stored in the cache" in error
+    assert "No space left on device; free space on the disk" in error
+    with monkeypatch.context() as patch:
+        patch.setattr("translate.exchange.adding.write_text", full)
+        error = refused(capsys, "add", NAME)
+    assert "tiny-de-en: cannot write the model: No space left on device" in error
+    assert not any(models.iterdir())
+    assert main(["models", "add", NAME]) == 0
+
+
+def test_arguments_that_would_be_ignored_are_refused(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["add"], ["remove"], ["de-en", "--name", "a"], ["--revision", "a"], ["update", "a", "--to", "de"],
+        ["remove", "a", "--json"], ["de-en", "en-de"],
+    ):  # fmt: skip
+        refused(capsys, *arguments)
+
+
+def test_models_of_several_languages_are_chosen_by_to(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add("owner/de-north", marian_files(codes=("dan", "nob"), languages=("de", "gmq")))
+    assert main(["models", "add", "owner/de-north"]) == 0
+    assert "--to LANGUAGE" in told(capsys)
+    said = {}
+    for language in ("da", "nb"):
+        assert main(["--model", "de-north", "--to", language, "--beam", "1", "der Hund schläft."]) == 0
+        said[language] = capsys.readouterr().out
+    assert said["da"] != said["nb"]
+    for arguments in (["--model", "de-north", "der Hund"], ["--model", "de-north", "--to", "fi", "der Hund"]):
+        assert main(arguments) == 2
+        assert "da" in told(capsys)
+    assert main(["models"]) == 0
+    assert "de-2 languages" in capsys.readouterr().out
+    assert main(["--from", "de", "--to", "nb", "--beam", "1", "der Hund schläft."]) == 0
+    assert capsys.readouterr().out == said["nb"]
+    assert main(["models", "add", "owner/de-north", "--to", "nb", "--name", "de-nb"]) == 0
+    told(capsys)
+    assert main(["--model", "de-nb", "--beam", "1", "der Hund schläft."]) == 0
+    assert capsys.readouterr().out == said["nb"]
+    spec = TranslationSpec.load(models / "de-nb")
+    hub.repositories["owner/de-north"].commits["f" * 40] = marian_files(8, ("dan", "nob"), ("de", "gmq"))
+    assert main(["models", "update", "de-nb"]) == 0
+    assert TranslationSpec.load(models / "de-nb").target == spec.target == "nb"
+
+
+def test_a_model_of_this_project_is_added_from_the_hub_and_from_a_folder(
+    hub: Hub, models: Path, parts: ModelFolder, tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in parts.folder.iterdir()}
+    hub.add("owner/ours", files | {"README.md": b"# Ours\n", "optimizer.pt": b"not needed"})
+    assert main(["models", "add", "owner/ours"]) == 0
+    shutil.copytree(parts.folder, tmp_path / "runs/mine/model")
+    assert main(["models", "add", "runs/mine"]) == 0
+    for name in ("ours", "mine"):
+        assert files.items() <= {path.name: path.read_bytes() for path in (models / name).iterdir()}.items()
+        assert not (models / name / "optimizer.pt").exists()
+    assert "## The card of its authors\n\n# Ours" in (models / "ours/README.md").read_text(encoding="utf-8")
+    assert {*hub.fetched()} == {*files, "README.md"}
+
+
+def environment(hub: Hub, folder: Path) -> dict[str, str]:
+    names = {"HF_ENDPOINT": hub.url, "HF_HOME": folder / "hf", "TRANSLATE_HOME": folder / "home"}
+    return os.environ | {name: str(value) for name, value in names.items()}
+
+
+def test_a_killed_download_is_done_by_the_same_command(tmp_path: Path) -> None:
+    """The program as a user runs it, with HF_ENDPOINT; kill -9 in the middle of the weights."""
+    files = marian_files()
+    add = [sys.executable, "-m", "translate", "models", "add", NAME]
+    with hubs.running() as hub:
+        hub.add(NAME, files)
+        hub.stalls["model.safetensors"] = 100_000
+        settings = environment(hub, tmp_path)
+        with subprocess.Popen(add, env=settings, cwd=Path.cwd(), stderr=subprocess.PIPE) as process:
+            assert hub.stalled.wait(60)
+            process.send_signal(signal.SIGKILL)
+        hub.go_on.set()
+        assert not list((tmp_path / "home").rglob("*.json"))
+        before = len(hub.requests)
+        subprocess.run(add, env=settings, check=True, capture_output=True)
+        again = [path.rpartition("/")[2] for method, path, _ in hub.requests[before:] if "/cdn/" in path]
+        assert again == ["model.safetensors"]
+        blobs = {path.read_bytes() for path in (tmp_path / "hf").rglob("snapshots/*/*")}
+        assert blobs == {files[name] for name in NEEDED}
+        model = tmp_path / "home" / "models" / "tiny-de-en"
+        subprocess.run([*add, "--name", "again"], env=settings, check=True, capture_output=True)
+        for name in ("model.safetensors", "tokenizer.model", "target.model", "config.json", "translation.json"):
+            assert (model.with_name("again") / name).read_bytes() == (model / name).read_bytes()
+        said = subprocess.run(
+            [sys.executable, "-m", "translate", "--model", "tiny-de-en", "--beam", "1", "der Hund schläft."],
+            env=settings, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        assert said.stdout.strip()

@@ -1,0 +1,77 @@
+"""Where an added model came from: source.json beside its files, and the head of its card."""
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from translate.errors import UserError
+from translate.files import read_json, write_json
+from translate.options import validate
+
+FILE = "source.json"
+Kind = Literal["hub", "address", "path"]
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a model came from.
+
+    Attributes:
+        kind: "hub" for a repository, "address" for a package that was downloaded, "path" for a file or folder.
+        source: the name of the repository, the address or the path.
+        wanted: the revision that was asked for; "" for the newest.
+        revision: the commit of a repository or the version of a package; "" if it has none.
+        sha256: digest of a package, or of the names and digests of the files that were read.
+        license: as its authors name it; "" if they do not.
+        to: the target language that was chosen, of several; "" for none.
+    """
+
+    kind: Kind
+    source: str
+    wanted: str = ""
+    revision: str = ""
+    sha256: str = ""
+    license: str = ""
+    to: str = ""
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Origin | None":
+        """Return the origin of a model folder; None if `translate models add` did not write it."""
+        try:
+            return cls(**read_json(folder / FILE))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            raise UserError(f"{folder / FILE}: damaged; remove the model and add it again") from error
+
+    def save(self, folder: Path) -> None:
+        """Write source.json into a folder."""
+        write_json(folder / FILE, asdict(self))
+
+
+def front_matter(card: str) -> tuple[dict[str, Any], str]:
+    """Return the YAML at the head of a card of the hub, and the text after it."""
+    found = _FRONT_MATTER.match(card)
+    if found is None:
+        return {}, card
+    try:
+        values = yaml.safe_load(found[1])
+    except yaml.YAMLError:
+        values = None
+    return values if isinstance(values, dict) else {}, card[found.end() :]
+
+
+def license_of(card: str) -> str:
+    """Return the license that a card of the hub names; "" for none."""
+    values, _ = front_matter(card)
+    named = values.get("license_name") if values.get("license") == "other" else values.get("license")
+    several = named if isinstance(named, list) else [named]
+    return ", ".join(str(one) for one in several if one)
