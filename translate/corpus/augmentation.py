@@ -28,11 +28,13 @@ in translation.
 import random
 import re
 import string
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from math import ceil
 from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
 
 from translate.config.schema import AugmentationConfig
 from translate.corpus.cleaning import n_words
@@ -40,9 +42,12 @@ from translate.corpus.sources import Pair, untagged, with_symbols
 from translate.text.formality import TAGS, form_of_address
 from translate.text.placeholders import SYMBOL, symbol
 
+T = TypeVar("T")
+
 TYPICAL_WORDS = 12
 
 _JOINED_WORDS = 25, 75  # the least and the greatest length of the source of a joined pair
+MOST_JOINED = _JOINED_WORDS[1]  # sentences, of a word at least
 
 _END = re.compile("[.!?。！？؟।]$")  # of Latin, Chinese and Japanese, Arabic, and Hindi text
 # Full stop and exclamation mark by script: Chinese and Japanese, Hindi and Bengali; others have those of Latin text.
@@ -68,6 +73,8 @@ class Augmenter:
         source, target: language codes, for spellings, values and forms of address.
         is_held_out: returns whether a pair is a validation or test pair.
 
+        names: those of the pairs before, in the order of their first use.
+
     Attributes:
         added: number of variants by kind.
         refused: number of variants that are held out.
@@ -81,6 +88,7 @@ class Augmenter:
         source: str = "",
         target: str = "",
         is_held_out: Callable[[Pair], bool] = lambda pair: False,
+        names: Sequence[str] = (),
     ) -> None:
         self._rates = {kind: rate for kind, rate in config.model_dump(exclude={"formality"}).items() if rate}
         self._formality = config.formality
@@ -100,12 +108,18 @@ class Augmenter:
             "typos": _mistyped,
         }
         self._words = {*dictionary, *dictionary.values()}
-        self._names: list[str] = []
-        self._seen_names: set[str] = set()
+        self._names = [*names]
+        self._seen_names = {*names}
 
-    def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield each pair of a source with its placeholders, followed by its variants."""
-        run: list[Pair] = []  # the pairs to join
+    def __call__(self, pairs: Iterable[Pair], before: Iterable[Pair] = ()) -> Iterator[Pair]:
+        """Yield each pair of a source with its placeholders, followed by its variants.
+
+        Args:
+            before: the pairs right before in the source that may be joined with these; see `context`.
+        """
+        run = Run[Pair]()
+        for pair in before:
+            self._joined(run, pair)
         for tagged in pairs:
             tag, pair = untagged(tagged)
             source, target = with_symbols(pair, self._n_symbols)
@@ -171,23 +185,91 @@ class Augmenter:
         source, target = (_either([shared[i]]).sub(self._names[j], side) for side in pair)
         return source, target
 
-    def _joined(self, run: list[Pair], pair: Pair) -> Pair | None:
-        """Add the pair to the run, which it may begin; return the joined run and empty it when it is long enough."""
-        rate = self._rates.get("joined", 0.0)
-        is_whole = all(_END.search(side) for side in pair)
-        if not is_whole or not (run or _draw("joined", pair) < rate):
-            run.clear()
+    def _joined(self, run: "Run[Pair]", pair: Pair) -> Pair | None:
+        """Add the pair to the run, which it may begin; return the joined run when it is long enough."""
+        if "joined" not in self._rates:
             return None
-        run.append(pair)
+        joined = run.add(pair, n_words(pair[0]) if _is_whole(pair) else 0, lambda: self._words_wanted(pair))
+        if not joined:
+            return None
+        source, target = (_text(sides) for sides in zip(*joined, strict=True))
+        return source, target
+
+    def _words_wanted(self, pair: Pair) -> int:
+        """Return the number of words at which a run that the pair begins ends; 0 if it begins none."""
+        rate, draw = self._rates["joined"], _draw("joined", pair)
         least, greatest = _JOINED_WORDS
-        wanted = least + (greatest - least) * _draw("joined", run[0]) / rate
-        total = sum(n_words(source) for source, _ in run)
-        if total < wanted:
-            return None
-        is_joined = len(run) > 1 and total <= greatest
-        source, target = (_text(sides) for sides in zip(*run, strict=True))
-        run.clear()
-        return (source, target) if is_joined else None
+        return ceil(least + (greatest - least) * draw / rate) if draw < rate else 0
+
+    def context(self, pairs: Iterable[Pair]) -> "Context":
+        """Return what the variants of later pairs of the source depend on, without making those of these pairs."""
+        words, wanted, last = bytearray(), bytearray(), deque[Pair](maxlen=MOST_JOINED)
+        for tagged in pairs:
+            _, pair = untagged(tagged)
+            if "names" in self._rates:
+                self._collect_names(with_symbols(pair, self._n_symbols))
+            if "joined" in self._rates:
+                is_whole = _is_whole(pair)
+                words.append(min(n_words(pair[0]), _JOINED_WORDS[1] + 1) if is_whole else 0)
+                wanted.append(self._words_wanted(pair) if is_whole else 0)
+                last.append(pair)
+        return Context(self._names, bytes(words), bytes(wanted), [*last])
+
+
+class Context(NamedTuple):
+    """What the variants of later pairs depend on.
+
+    Attributes:
+        names: that `names` may use, in the order of their first use.
+        words: of the source of each pair, at most one more than a joined pair may have; 0 if it is no whole sentence.
+        wanted: words at which a run that the pair begins ends; 0 if it begins none.
+        last: the last pairs, at least as many as are ever joined.
+    """
+
+    names: list[str]
+    words: bytes
+    wanted: bytes
+    last: list[Pair]
+
+
+class Run(Generic[T]):
+    """Sentences in a row that become one pair when they are long enough.
+
+    Attributes:
+        items: the sentences so far.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[T] = []
+        self._n_words = self._wanted = 0
+
+    def add(self, item: T, words: int, wanted: Callable[[], int]) -> Sequence[T]:
+        """Add the next sentence; return those that become one pair now, none for most sentences.
+
+        Args:
+            words: its length; 0 for text that is no whole sentence, which ends the run.
+            wanted: returns the length at which a run that it begins ends; 0 if it begins none.
+        """
+        if words and not self.items:
+            self._wanted = wanted()
+        if not words or not self._wanted:
+            self._clear()
+            return ()
+        self.items.append(item)
+        self._n_words += words
+        if self._n_words < self._wanted:
+            return ()
+        items, is_joined = self.items, len(self.items) > 1 and self._n_words <= _JOINED_WORDS[1]
+        self._clear()
+        return items if is_joined else ()
+
+    def _clear(self) -> None:
+        self.items = []
+        self._n_words = self._wanted = 0
+
+
+def _is_whole(pair: Pair) -> bool:
+    return all(_END.search(side) for side in pair)
 
 
 def _other_case(pair: Pair, choice: float) -> Pair | None:

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from itertools import groupby, islice
+from itertools import compress, groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,9 +81,12 @@ class Seen:
 
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 
+Verdicts = NDArray[np.uint8]  # of each pair: 0 keeps it, 1 and more is the place of a rule in RULES
+_KEPT, _EMPTY, _TOO_LONG, _RATIO, _IDENTICAL, _DUPLICATE, _OVERLAP = range(len(RULES) + 1)
+
 _EXEMPT_CHARACTERS = 20
 _OVERLAP_WORDS = 4
-_CHUNK = 10_000  # pairs looked at together
+CHUNK = 10_000  # pairs looked at together
 _MAX_EXAMPLES = 3
 _EXAMPLE_CHARACTERS = 80
 
@@ -107,6 +110,31 @@ class Report:
     def read(self) -> int:
         """Number of pairs read."""
         return self.kept + sum(self.dropped.values())
+
+    def add(self, origin: str, line: int, pairs: Sequence[Pair], verdicts: Verdicts) -> None:
+        """Count pairs that follow one another in a source, from number `line` on."""
+        counts = self.origins.setdefault(origin, {"read": 0, "kept": 0})
+        kept, *dropped = np.bincount(verdicts, minlength=len(RULES) + 1).tolist()
+        counts["read"] += len(verdicts)
+        counts["kept"] += kept
+        self.kept += kept
+        for n, (rule, n_dropped) in enumerate(zip(RULES, dropped, strict=True), start=1):
+            self.dropped[rule] += n_dropped
+            wanted = min(n_dropped, _MAX_EXAMPLES - len(self.examples[rule]))
+            for i in np.flatnonzero(verdicts == n)[:wanted].tolist():
+                source, target = (side[:_EXAMPLE_CHARACTERS] for side in pairs[i])
+                self.examples[rule].append({"origin": origin, "line": line + i, "source": source, "target": target})
+
+    def extend(self, later: "Report") -> None:
+        """Add the counts of pairs that follow those of this report."""
+        self.kept += later.kept
+        for rule in RULES:
+            self.dropped[rule] += later.dropped[rule]
+            self.examples[rule] += later.examples[rule][: _MAX_EXAMPLES - len(self.examples[rule])]
+        for origin, counts in later.origins.items():
+            known = self.origins.setdefault(origin, {"read": 0, "kept": 0})
+            for key, n in counts.items():
+                known[key] += n
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""
@@ -139,7 +167,10 @@ class HeldOut:
 
 
 class Cleaner:
-    """Applies the rules; one cleaner for all training sources also finds duplicates between them."""
+    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
+
+    Only `drop_duplicates` remembers pairs, so the other rules may be applied anywhere and in any order.
+    """
 
     def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
         self.report = Report()
@@ -154,55 +185,63 @@ class Cleaner:
             origin: name of the source in the report.
             keep_identical: whether the rule `identical` does not apply to this source.
         """
-        counts = self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
-        lines = enumerate(pairs, start=1)
-        while chunk := list(islice(lines, _CHUNK)):
-            rules = self._rules_against([pair for _, pair in chunk], keep_identical)
-            for (line, pair), rule in zip(chunk, rules, strict=True):
-                counts["read"] += 1
-                if rule is None:
-                    counts["kept"] += 1
-                    self.report.kept += 1
-                    yield pair
-                else:
-                    self._drop(rule, origin, line, pair)
+        self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
+        pairs, line = iter(pairs), 1
+        while chunk := list(islice(pairs, CHUNK)):
+            verdicts = self.verdicts(chunk, keep_identical=keep_identical)
+            self.drop_duplicates(verdicts, self.digests(chunk, verdicts))
+            self.drop_overlaps(verdicts, chunk)
+            self.report.add(origin, line, chunk, verdicts)
+            yield from kept(chunk, verdicts)
+            line += len(chunk)
 
-    def _drop(self, rule: str, origin: str, line: int, pair: Pair) -> None:
-        self.report.dropped[rule] += 1
-        examples = self.report.examples[rule]
-        if len(examples) < _MAX_EXAMPLES:
-            source, target = (side[:_EXAMPLE_CHARACTERS] for side in pair)
-            examples.append({"origin": origin, "line": line, "source": source, "target": target})
+    def verdicts(self, pairs: Sequence[Pair], *, keep_identical: bool) -> Verdicts:
+        """Return the verdicts (n,) of the rules that need no other pair: the first four."""
+        rules = (self._rule_against(*untagged(pair)[1], keep_identical) for pair in pairs)
+        return np.fromiter(rules, dtype=np.uint8, count=len(pairs))
 
-    def _rules_against(self, pairs: Sequence[Pair], keep_identical: bool) -> list[str | None]:
-        """Return the first rule that drops each pair, or None; remembers the pairs."""
-        natural = [untagged(pair)[1] for pair in pairs]
-        rules = [self._rule_against(*pair, keep_identical) for pair in natural]
-        passed = [i for i, rule in enumerate(rules) if rule is None]
+    def digests(self, pairs: Sequence[Pair], verdicts: Verdicts) -> Keys:
+        """Return the keys of the pairs that are kept so far, for `drop_duplicates`."""
+        if not self._config.duplicates:
+            return np.empty(0, dtype=np.uint64)
+        return np.frombuffer(b"".join(_pair_digest(*pair) for pair in kept(pairs, verdicts)), dtype=np.uint64)
+
+    def drop_duplicates(self, verdicts: Verdicts, digests: Keys) -> None:
+        """Remember pairs, and change the verdicts on those that occurred before.
+
+        Args:
+            digests: of the pairs that the first four rules keep.
+        """
         if self._config.duplicates:
-            digests = b"".join(_pair_digest(*pairs[i]) for i in passed)
-            for i, repeated in zip(passed, self._seen.add(np.frombuffer(digests, dtype=np.uint64)), strict=True):
-                rules[i] = "duplicate" if repeated else None
-        if self._config.test_overlap:
-            for i in passed:
-                if rules[i] is None and self._held_out.overlaps(natural[i]):
-                    rules[i] = "test_overlap"
-        return rules
+            passed = np.flatnonzero((verdicts == _KEPT) | (verdicts == _OVERLAP))
+            verdicts[passed[self._seen.add(digests)]] = _DUPLICATE
 
-    def _rule_against(self, source: str, target: str, keep_identical: bool) -> str | None:
-        """Return the first rule that drops the pair regardless of other pairs, or None."""
+    def drop_overlaps(self, verdicts: Verdicts, pairs: Sequence[Pair]) -> None:
+        """Change the verdicts on pairs that overlap with those held out, of the pairs that are kept so far."""
+        if self._config.test_overlap:
+            for i in np.flatnonzero(verdicts == _KEPT).tolist():
+                if self._held_out.overlaps(untagged(pairs[i])[1]):
+                    verdicts[i] = _OVERLAP
+
+    def _rule_against(self, source: str, target: str, keep_identical: bool) -> int:
+        """Return the verdict of the rules that need no other pair."""
         config = self._config
         words = len(source.split()), len(target.split())
         characters = len(source), len(target)
         if not min(words):
-            return "empty"
+            return _EMPTY
         if max(words) > config.max_words or max(characters) > config.max_characters:
-            return "too_long"
+            return _TOO_LONG
         if max(characters) >= _EXEMPT_CHARACTERS and max(characters) > config.max_ratio * min(characters):
-            return "ratio"
+            return _RATIO
         if config.identical and not keep_identical and source == target:
-            return "identical"
-        return None
+            return _IDENTICAL
+        return _KEPT
+
+
+def kept(pairs: Sequence[Pair], verdicts: Verdicts) -> Iterator[Pair]:
+    """Yield the pairs that no rule drops."""
+    return compress(pairs, (verdicts == _KEPT).tolist())
 
 
 def _is_long(side: str) -> bool:

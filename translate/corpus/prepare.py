@@ -26,7 +26,6 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from tqdm import tqdm
 
 from translate.config.load import Stored, validated
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
@@ -35,20 +34,20 @@ from translate.corpus.sources import (
     TAG,
     Pair,
     describe,
-    dictionary,
     identity,
+    read_pair_lines,
     read_pairs,
-    with_symbols,
     without_place,
+    write_pairs,
 )
-from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
+from translate.corpus.tokenizer import Tokenizer, affordable, train
 from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
 from translate.text.formality import LANGUAGE, TAGS
 
 if TYPE_CHECKING:
-    from translate.corpus.augmentation import Augmenter
-    from translate.corpus.cleaning import Cleaner, Report
+    from translate.corpus.cleaning import Report
+    from translate.corpus.stages import Clean, CleanPairs, Encoded
 
 FORMAT = 1
 
@@ -305,8 +304,6 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
 SIDES = ("src", "tgt")
 Side = tuple[NDArray[np.integer], NDArray[np.integer]]
 
-_CHUNK = 10_000  # sentences encoded at a time
-
 
 class EncodedPairs:
     """Sentence pairs as token ids, without bos and eos.
@@ -372,32 +369,38 @@ def _read_side(folder: Path, side: str) -> Side:
     return ids, offsets
 
 
-def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, folder: Path) -> dict[str, int]:
-    """Encode pairs and write their ids and offsets.
+def write_tokens(chunks: Iterable["Encoded"], n_pairs: int, dtype: np.dtype, folder: Path) -> dict[str, int]:
+    """Write ids and offsets of pairs, of which only a chunk is in memory.
 
     Args:
-        pairs: the pairs, read once.
+        chunks: consecutive pairs, read once.
+        n_pairs: their total number.
+        dtype: type of the ids.
 
     Returns the number of tokens of each side.
     """
-    dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
-    offsets = {side: np.zeros(n_pairs + 1, dtype=np.int64) for side in SIDES}
+    n_tokens = dict.fromkeys(SIDES, 0)
     with contextlib.ExitStack() as stack:
-        files = {side: stack.enter_context((folder / f"train.{side}.ids.npy").open("wb")) for side in SIDES}
-        for file in files.values():
-            _write_header(file, dtype, 0)
-        pairs, start = iter(pairs), 0
-        while chunk := list(itertools.islice(pairs, _CHUNK)):
-            for side, texts in zip(SIDES, zip(*chunk, strict=True), strict=True):
-                ids, ends = _side(tokenizer.encode_batch(texts))
-                offsets[side][start : start + len(ends)] = offsets[side][start] + ends
-                files[side].write(ids.astype(dtype).tobytes())
-            start += len(chunk)
-        for side, file in files.items():
-            np.save(folder / f"train.{side}.offsets.npy", offsets[side])
-            file.seek(0)
-            _write_header(file, dtype, int(offsets[side][-1]))
-    return {side: int(offsets[side][-1]) for side in SIDES}
+        ids, offsets = (
+            {side: stack.enter_context((folder / f"train.{side}.{part}.npy").open("wb")) for side in SIDES}
+            for part in ("ids", "offsets")
+        )
+        for side in SIDES:
+            _write_header(ids[side], dtype, 0)
+            _write_header(offsets[side], np.dtype(np.int64), n_pairs + 1)
+            offsets[side].write(bytes(8))
+        n_written = 0
+        for chunk in chunks:
+            for side, encoded in zip(SIDES, chunk, strict=True):
+                ids[side].write(encoded.ids.tobytes())
+                offsets[side].write((n_tokens[side] + np.cumsum(encoded.lengths)).tobytes())
+                n_tokens[side] += len(encoded.ids)
+            n_written += len(chunk[0].lengths)
+        assert n_written == n_pairs
+        for side in SIDES:
+            ids[side].seek(0)
+            _write_header(ids[side], dtype, n_tokens[side])
+    return n_tokens
 
 
 def _write_header(file: IO[bytes], dtype: np.dtype, length: int) -> None:
@@ -447,8 +450,8 @@ class Prepared:
             folder=folder,
             manifest=manifest,
             train=train,
-            valid=list(_read_jsonl(_held_out_file(folder, "valid"))),
-            test={name: list(_read_jsonl(_held_out_file(folder, name))) for name in manifest["counts"]["test"]},
+            valid=list(read_pair_lines(_held_out_file(folder, "valid"))),
+            test={name: list(read_pair_lines(_held_out_file(folder, name))) for name in manifest["counts"]["test"]},
             tokenizer=Tokenizer.load(folder / "tokenizer.model"),
         )
 
@@ -494,7 +497,13 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
             read_pairs(source, Path(data.root), data.langpair)  # finds the files and reads none
 
 
-def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None) -> Prepared:
+def prepare(
+    config: ExperimentConfig,
+    folder: Path,
+    say: Say,
+    tokenizer: Tokenizer | None = None,
+    clean: "Clean | None" = None,
+) -> Prepared:
     """Write the prepared corpus of `config` to `folder`, unless it is there already, and open it.
 
     The corpus is built in another folder, which replaces `folder` when complete. At any time, `folder` is the old
@@ -503,12 +512,13 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
     Args:
         config: the experiment; its sections data, cleaning, tokenizer and augmentation matter.
         tokenizer: encodes the pairs, instead of a new one trained as the section tokenizer says.
+        clean: where the pairs are cleaned and encoded; None does both in this process. The corpus is the same.
 
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
     cannot be written.
     """
     with locked_corpus(folder, say):
-        return prepare_locked(config, folder, say, tokenizer)
+        return prepare_locked(config, folder, say, tokenizer, clean=clean)
 
 
 @contextlib.contextmanager
@@ -540,6 +550,7 @@ def prepare_locked(
     say: Say,
     tokenizer: Tokenizer | None = None,
     planned: Manifest | None = None,
+    clean: "Clean | None" = None,
 ) -> Prepared:
     """Do what `prepare` does within `locked_corpus`.
 
@@ -548,7 +559,7 @@ def prepare_locked(
     """
     with _writing(folder):
         # A link to a folder stays a link: the folder that it points to is replaced.
-        return _prepare(config, folder, Path(os.path.realpath(folder)), say, tokenizer, planned)
+        return _prepare(config, folder, Path(os.path.realpath(folder)), say, tokenizer, planned, clean)
 
 
 def _prepare(
@@ -558,6 +569,7 @@ def _prepare(
     say: Say,
     tokenizer: Tokenizer | None,
     planned: Manifest | None,
+    clean: "Clean | None",
 ) -> Prepared:
     """Build the corpus in `place`; messages call it `folder`."""
     recover_folder(place)
@@ -576,7 +588,7 @@ def _prepare(
             say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
     _refuse_foreign(folder, place)
     with new_folder(place, replace=True) as partial:
-        manifest = {**planned, **_build(config, partial, say, tokenizer)}
+        manifest = {**planned, **_build(config, partial, say, tokenizer, clean)}
         _require_unchanged(planned["inputs"], input_hashes(config))
         write_json(partial / "manifest.json", manifest)
     say(f"wrote {folder}: {summary(manifest)}")
@@ -600,53 +612,34 @@ def _refuse_foreign(folder: Path, place: Path) -> None:
         raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
 
 
-def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None) -> Manifest:
+def _build(
+    config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None, clean: "Clean | None"
+) -> Manifest:
     """Fill the empty `folder`, except for the manifest, and return the rest of the manifest."""
     # Needed only where a corpus is made, and not where one is read.
-    from translate.corpus.augmentation import Augmenter
-    from translate.corpus.cleaning import Cleaner, HeldOut
+    from translate.corpus import stages
 
     held_out = {name: _held_out(config, name) for name in ("valid", *config.data.test)}
     for name, pairs in held_out.items():
-        _write_jsonl(_held_out_file(folder, name), pairs)
-    clean_file = folder / "train.jsonl"
+        write_pairs(_held_out_file(folder, name), pairs)
     more = (read_pairs(source, Path(config.data.root), config.data.langpair) for source in config.data.held_out)
-    known_pairs = itertools.chain(*held_out.values(), *more)
-    pairs = [*known_pairs] if config.cleaning.test_overlap else []
-    words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
-    # A variant may be what a model reads of a test pair, with symbols for its placeholders.
-    known, encoded = HeldOut(pairs), HeldOut(with_symbols(pair, n_symbols) for pair in pairs)
-
-    def is_held_out(pair: Pair) -> bool:
-        return known.overlaps(pair) or encoded.overlaps(pair)
-
-    data = config.data
-    augmenter = Augmenter(config.augmentation, n_symbols, words, data.source, data.target, is_held_out)
-    cleaner = Cleaner(config.cleaning, known)
-    counts = _write_clean(config, cleaner, augmenter, clean_file)
-    n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])
-    report = cleaner.report
-    del cleaner  # frees its 16 bytes per pair before encoding needs as many
-    _say_report(report, augmenter, say)
+    recipe = stages.Recipe.of(config, [*itertools.chain(*held_out.values(), *more)], _n_symbols(config, tokenizer))
+    found = (clean or stages.clean)(recipe, folder)
+    report, n_pairs, n_replayed = found.report, sum(found.counts), sum(found.counts[len(config.data.train) :])
+    _say_report(found, say)
     _check_not_empty(config, report, n_pairs - n_replayed, n_replayed)
     write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
-        n_sentences = 2 * n_pairs
-        sentences = itertools.chain.from_iterable(_read_jsonl(clean_file))
-        n_used = min(config.tokenizer.max_sentences, affordable(clean_file, n_sentences))
-        tokenizer = train(
-            sample(sentences, n_sentences, n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)}
-        )
+        n_used = min(config.tokenizer.max_sentences, affordable(found.size(), 2 * n_pairs))
+        tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)})
     tokenizer.save(folder / "tokenizer.model")
-    encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
-    tokens = write_tokens(encoded, n_pairs, tokenizer, folder)
-    clean_file.unlink()
+    tokens = write_tokens(found.encoded(tokenizer), n_pairs, stages.id_type(tokenizer), folder)
     return {
         "counts": {
             "read": report.read,
             "kept": report.kept,
-            **({"added": augmenter.added} if augmenter.added else {}),
-            "pairs": counts,
+            **({"added": found.added} if found.added else {}),
+            "pairs": found.counts,
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
             "test": {name: len(held_out[name]) for name in config.data.test},
@@ -673,26 +666,6 @@ def _tags(config: ExperimentConfig) -> list[str]:
 def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:
     """Return the number of placeholders of the tokenizer, or of the one that will be trained."""
     return config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
-
-
-def _write_clean(config: ExperimentConfig, cleaner: "Cleaner", augmenter: "Augmenter", clean_file: Path) -> list[int]:
-    """Write the pairs that cleaning keeps, with variants, as JSON lines; return their number by source.
-
-    Sources of data.replay come last, so that of a pair in both corpora the new one is kept.
-    """
-    data = config.data
-    counts: list[int] = []
-
-    def kept() -> Iterator[Pair]:
-        for source in data.training_sources:
-            counts.append(0)
-            pairs = read_pairs(source, Path(data.root), data.langpair)
-            for pair in augmenter(cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical)):
-                counts[-1] += 1
-                yield pair
-
-    _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
-    return counts
 
 
 def _check_not_empty(config: ExperimentConfig, report: "Report", n_new: int, n_replayed: int) -> None:
@@ -741,32 +714,16 @@ def _unknown_rates(tokenizer: Tokenizer, valid: Sequence[Pair], say: Say) -> dic
     return rates
 
 
-def _say_report(report: "Report", augmenter: "Augmenter", say: Say) -> None:
+def _say_report(found: "CleanPairs", say: Say) -> None:
+    report = found.report
     for origin, counts in report.origins.items():
         say(f"  {origin}: {counts['read']:,} pairs read, {counts['kept']:,} kept")
     say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
-    if augmenter.added:
-        say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
-    if augmenter.refused:
-        say(f"variants skipped, as they are validation or test pairs: {augmenter.refused:,}")
+    if found.added:
+        say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in found.added.items())}")
+    if found.refused:
+        say(f"variants skipped, as they are validation or test pairs: {found.refused:,}")
 
 
 def _dropped(report: "Report") -> str:
     return ", ".join(f"{n:,} {rule}" for rule, n in report.dropped.items() if n) or "none"
-
-
-def _write_jsonl(path: Path, pairs: Iterable[Pair]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
-
-
-def _read_jsonl(path: Path) -> Iterator[Pair]:
-    try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            for line in file:
-                source, target = json.loads(line)
-                if not isinstance(source, str) or not isinstance(target, str):
-                    raise TypeError("not a pair of texts")
-                yield source, target
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: damaged; run `translate prepare` again") from error

@@ -356,6 +356,34 @@ def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
+def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs to a file as JSON lines."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(map(_json_line, pairs))
+
+
+def pair_lines(pairs: Iterable[Pair]) -> bytes:
+    """Return pairs as JSON lines, as `write_pairs` writes them."""
+    return "".join(map(_json_line, pairs)).encode("utf-8")
+
+
+def _json_line(pair: Pair) -> str:
+    return json.dumps(pair, ensure_ascii=False) + "\n"
+
+
+def read_pair_lines(path: Path) -> Iterator[Pair]:
+    """Yield the pairs that `write_pairs` wrote; UserError if the file is damaged."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                source, target = json.loads(line)
+                if not isinstance(source, str) or not isinstance(target, str):
+                    raise TypeError("not a pair of texts")
+                yield source, target
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: damaged; run `translate prepare` again") from error
+
+
 LANGPAIRS = ("de-en", "en-de")
 WORDS_FILE = Path(__file__).with_name("words.tsv")
 PHRASES_FILE = Path(__file__).with_name("phrases.tsv")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translate.errors import UserError, reason
 from translate.text.placeholders import symbol
@@ -273,38 +273,62 @@ def _call(work: Callable[[], None], reading: _Reading) -> None:
 
 
 def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
-    """Yield a uniform random sample of `n` sentences in order, or all if there are no more.
+    """Return a uniform random sample of `n` sentences in order, or all if there are no more.
 
     Streams: takes each sentence with probability (sentences still wanted) / (sentences left).
 
     Args:
         total: their number.
     """
+    return (sentence for sentence, is_in in zip(sentences, sampled(total, n), strict=True) if is_in)
+
+
+def sampled(total: int, n: int) -> Iterator[bool]:
+    """Yield for each of `total` sentences whether it is in the `sample` of `n`."""
     rng = random.Random(0)
     wanted = min(n, total)
-    for left, sentence in zip(range(total, 0, -1), sentences, strict=True):
-        if wanted == left or rng.random() * left < wanted:
-            wanted -= 1
-            yield sentence
+    for left in range(total, 0, -1):
+        is_in = wanted == left or rng.random() * left < wanted
+        wanted -= is_in
+        yield is_in
 
 
-def affordable(path: Path, n_sentences: int) -> int:
-    """Return the number of sentences of a file, of `n_sentences` of about equal size, that training has memory for."""
-    needed = _MEMORY_OF_TEXT * path.stat().st_size + _MEMORY_OF_LONG_WORDS * _in_long_words(path)
+class TextSize(NamedTuple):
+    """The size of text whose lines are all ended.
+
+    Attributes:
+        n_bytes: of UTF-8.
+        in_long_words: those in words of more than 32 bytes; only spaces and line ends separate words.
+    """
+
+    n_bytes: int
+    in_long_words: int
+
+    @classmethod
+    def of(cls, lines: bytes) -> "TextSize":
+        """Return the size of complete lines."""
+        import numpy as np
+
+        ends = np.flatnonzero(np.frombuffer(lines, dtype=np.uint8) <= ord(" "))
+        lengths = np.diff(ends, prepend=-1) - 1
+        return cls(len(lines), int(lengths[lengths > _LONG_WORD].sum()))
+
+    @classmethod
+    def of_file(cls, path: Path) -> "TextSize":
+        """Return the size of a file."""
+        with path.open("rb") as file:
+            return cls.total(cls.of(b"".join(lines)) for lines in iter(lambda: file.readlines(2**20), []))
+
+    @classmethod
+    def total(cls, sizes: Iterable["TextSize"]) -> "TextSize":
+        """Return the sum of sizes."""
+        return cls(*map(sum, zip((0, 0), *sizes, strict=True)))
+
+
+def affordable(size: TextSize, n_sentences: int) -> int:
+    """Return the number of sentences of a text, of `n_sentences` of about equal size, that training has memory for."""
+    needed = _MEMORY_OF_TEXT * size.n_bytes + _MEMORY_OF_LONG_WORDS * size.in_long_words
     return max(n_sentences * _TRAINING_MEMORY // max(needed, 1), 1)
-
-
-def _in_long_words(path: Path) -> int:
-    """Return the bytes of a file in words of more than _LONG_WORD bytes; only spaces and line ends separate words."""
-    import numpy as np
-
-    n = 0
-    with path.open("rb") as file:
-        while lines := file.readlines(2**20):
-            ends = np.flatnonzero(np.frombuffer(b"".join(lines), dtype=np.uint8) <= ord(" "))
-            lengths = np.diff(ends, prepend=-1) - 1
-            n += int(lengths[lengths > _LONG_WORD].sum())
-    return n
 
 
 def _training_problem(message: str, vocab_size: int) -> UserError:

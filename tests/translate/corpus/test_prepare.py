@@ -146,7 +146,7 @@ def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(experiment(root), tmp_path / "one", silent)
-    monkeypatch.setattr("translate.corpus.prepare._CHUNK", 7)
+    monkeypatch.setattr("translate.corpus.stages.CHUNK", 7)
     prepare(experiment(root), tmp_path / "many", silent)
     assert snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
 
@@ -887,7 +887,11 @@ def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
     clean_file = root / "clean.jsonl"
     clean_file.write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), encoding="utf-8")
     sentences = [side for pair in pairs for side in pair]
-    return list(tokenizer.sample(sentences, len(sentences), tokenizer.affordable(clean_file, len(sentences))))
+    return list(
+        tokenizer.sample(
+            sentences, len(sentences), tokenizer.affordable(tokenizer.TextSize.of_file(clean_file), len(sentences))
+        )
+    )
 
 
 def test_the_tokenizer_is_trained_on_all_of_a_small_corpus_and_a_memory_bounded_sample_of_a_large_one(
@@ -907,7 +911,7 @@ def test_the_tokenizer_is_trained_on_all_of_a_small_corpus_and_a_memory_bounded_
 def test_long_words_are_counted_across_the_blocks_of_a_file(tmp_path: Path) -> None:
     lines = [f"{'kurz ' * 5000}{'x' * 32} {'y' * 33} {'z' * (40 + i)}\n" for i in range(99)]
     (tmp_path / "text").write_text("".join(lines), encoding="utf-8")
-    assert tokenizer._in_long_words(tmp_path / "text") == sum(33 + 40 + i for i in range(99))
+    assert tokenizer.TextSize.of_file(tmp_path / "text").in_long_words == sum(33 + 40 + i for i in range(99))
 
 
 @pytest.mark.slow
