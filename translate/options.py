@@ -60,6 +60,7 @@ class Declared:
         group: the heading in the help; None for an argument, which has no name.
         min, max: bounds of a number.
         read: turns text into the value; None to do what the type says.
+        bare: the value of an option that no value follows; None for an option that needs one.
         nested: for a value of several settings, those that are options of the command.
     """
 
@@ -70,6 +71,7 @@ class Declared:
     min: float | None = None
     max: float | None = None
     read: Callable[[str], Any] | None = None
+    bare: str | None = None
     nested: tuple[str, ...] | None = None
 
 
@@ -83,6 +85,11 @@ def option(
 ) -> Declared:
     """An option with a value; a default is added to its help."""
     return Declared(help, names, metavar, group, min, max)
+
+
+def open_option(group: str, metavar: str, help: str, *names: str, bare: str) -> Declared:
+    """An option whose value may be left out, before another option or at the end; then it is `bare`."""
+    return Declared(help, names, f"[{metavar}]", group, bare=bare)
 
 
 def file_option(name: str, help: str) -> Declared:
@@ -316,7 +323,8 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
                 field.names[0],
                 dest=field.name,
                 action="append" if field.is_list else _Once,
-                nargs=field.n_values,
+                nargs="?" if field.declared.bare is not None else field.n_values,
+                const=field.declared.bare,
                 type=field.read,
                 default=None if field.default is MISSING else field.default,
             )
@@ -434,3 +442,6 @@ Overrides = Annotated[
 CheckedOn = Annotated[
     Path | None, option(FILES, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")
 ]
+RAY = open_option(
+    COMPUTING, "ADDRESS", "Use a cluster of Ray: HOST:PORT or local [default: the running one].", "--ray", bare=""
+)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from translate.errors import say
-from translate.options import FILES, MODEL, MODEL_HELP, Overrides, argument, option
+from translate.options import FILES, MODEL, MODEL_HELP, RAY, Overrides, argument, option
 
 if TYPE_CHECKING:
     from translate.config.schema import ExperimentConfig
@@ -21,6 +21,7 @@ class Prepare:
     from_model: Annotated[
         Path | None, option(MODEL, "MODEL", f"Use the tokenizer of this model. {MODEL_HELP}.", "--from")
     ] = None
+    ray: Annotated[str | None, RAY] = None
 
 
 def run(options: Prepare) -> None:
@@ -35,7 +36,15 @@ def run(options: Prepare) -> None:
         parent = Parent.open(options.from_model, say)
         config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
     check_corpus(config, tokenizer)  # before text is translated, which takes long
-    prepare(complete(config), options.out or default_folder(options.config), print, tokenizer)
+    config, folder = complete(config), options.out or default_folder(options.config)
+    if options.ray is None:
+        prepare(config, folder, print, tokenizer)
+        return
+    from translate import cluster
+    from translate.corpus.cluster import clean
+
+    with cluster.connected(options.ray):
+        prepare(config, folder, print, tokenizer, clean)
 
 
 def complete(config: "ExperimentConfig", *, make: bool = True) -> "ExperimentConfig":

@@ -1,0 +1,195 @@
+"""Two nodes of Ray on this machine: every part arrives once, in order, with its value, though a node is killed."""
+
+import signal
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from translate import cluster
+from translate.cluster import Parts, Place, Shared, connected
+from translate.config.load import parse
+from translate.corpus.cluster import clean
+from translate.corpus.prepare import prepare
+from translate.corpus.sources import Pair
+from translate.errors import UserError
+
+BIG = 200_000  # bytes; Ray keeps values of less than 100 kB in the process that connected
+VALUES = [[b"a\0\0", None, [None, None], float("nan"), "", b""], [np.zeros(3)], ["\u2028\n\f", ("x",)]]
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    """Ray with a node that does no work and those of `nodes`."""
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        ray.init(made.address, log_to_driver=False, logging_level="ERROR")
+        ray.made = made
+        yield ray
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.fixture
+def nodes(ray: Any) -> Iterator[list[Any]]:
+    """Two nodes that work; `kill` ends one."""
+    added = [ray.made.add_node(num_cpus=1, object_store_memory=2**27) for _ in range(2)]
+    ray.made.wait_for_nodes()
+    yield added
+    for node in added:
+        ray.made.remove_node(node)
+
+
+def kill(ray: Any, nodes: list[Any]) -> None:
+    ray.made.remove_node(nodes.pop(), allow_graceful=False)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Yields values."""
+
+    values: list[Any]
+
+    def __call__(self) -> Iterator[Any]:
+        yield from self.values
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Leaves a file in a folder each time that a part is worked on."""
+
+    folder: str
+
+    def __call__(self, place: Place, value: Any) -> tuple[bytes, str]:
+        name = f"{place.source}-{place.number}"
+        (Path(self.folder) / f"{name}-{uuid.uuid4()}").touch()
+        return bytes([value]) * BIG, name
+
+
+def checked(place: Place, value: bytes) -> tuple[None, tuple[int, int]]:
+    assert len(value) == BIG
+    return None, (len(value), value[0])
+
+
+def unchanged(place: Place, value: Any) -> tuple[Any, Any]:
+    return value, value
+
+
+def refused(place: Place, value: Any) -> tuple[Any, Any]:
+    raise UserError(f"part {place.number} of {place.source}: is wrong; correct it")
+
+
+@dataclass(frozen=True)
+class Looked:
+    shared: Shared
+
+    def __call__(self, place: Place, value: Any) -> tuple[None, Any]:
+        return None, self.shared[place]
+
+
+def test_each_part_arrives_once_and_in_order_though_a_node_is_killed(
+    ray: Any, nodes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was in the memory of the node is computed again, and nothing else is."""
+    monkeypatch.setattr(cluster, "_BLOCK", BIG)
+    with connected():
+        parts = Parts.read([Kept([7] * 9), Kept([3]), Kept([5] * 6)]).map(Counted(str(tmp_path))).stored()
+        names = [note for _, note in parts.notes()]
+        assert names == [f"{source}-{number}" for source, n in enumerate((9, 1, 6)) for number in range(n)]
+        n_before = len([*tmp_path.iterdir()])
+        kill(ray, nodes)
+        found = list(parts.map(checked).notes())
+    assert [(place.source, note) for place, note in found] == [
+        *[(0, (BIG, 7))] * 9,
+        (1, (BIG, 3)),
+        *[(2, (BIG, 5))] * 6,
+    ]
+    assert [place.number for place, _ in found if place.is_last] == [8, 0, 5]
+    assert n_before == 16 < len([*tmp_path.iterdir()]) < 32
+
+
+def test_values_of_any_type_arrive_as_they_are_and_errors_as_one_sentence(
+    ray: Any, nodes: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with connected():
+        parts = Parts.read([Kept(values) for values in VALUES]).map(unchanged).stored()
+        values = [note for _, note in parts.notes()]
+        shared = Shared((place, (place, note)) for place, note in parts.notes())
+        looked = list(parts.map(Looked(shared)).notes())
+    np.testing.assert_equal(values, [value for source in VALUES for value in source])
+    np.testing.assert_equal([place for place, _ in looked], [note[0] for _, note in looked])
+    np.testing.assert_equal([note[1] for _, note in looked], values)
+    assert signal.getsignal(signal.SIGTERM) is before
+    with pytest.raises(UserError, match=r"^part [0-5] of [0-2]: is wrong; correct it$"), connected():
+        list(parts.map(refused).notes())
+    monkeypatch.setattr(cluster, "versions", lambda: {"numpy": "0.1"})
+    with (
+        pytest.raises(UserError, match=r"^node \S+: has numpy \S+, not 0\.1, and might give other results"),
+        connected(),
+    ):
+        list(parts.map(unchanged).notes())
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def pairs(n: int, seed: int) -> list[Pair]:
+    """Long sentences with names; some are repeated."""
+    rng = np.random.default_rng(seed)
+    names = ["Tom", "Anna", "Klaus", "Maria", "Peter", "Julia", "Paul"]
+    days = [i if i % 3 else int(rng.integers(2 * n)) for i in range(n)]
+    return [
+        (f"Tag {i}:{' so' * 40} kam {names[i % 7]} an.", f"Day {i}:{' so' * 40} {names[i % 7]} came.") for i in days
+    ]
+
+
+def write(root: Path, name: str, pairs: list[Pair]) -> dict[str, str]:
+    for side, language in enumerate(("de", "en")):
+        (root / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    return {"source": f"{name}.de", "target": f"{name}.en"}
+
+
+def test_a_corpus_has_the_same_bytes_though_a_node_is_killed(
+    ray: Any, nodes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node is killed between cleaning and encoding."""
+    monkeypatch.setattr(cluster, "_BLOCK", BIG)
+    train = [pairs(3000, 0), [], pairs(2100, 1)]
+    data = {
+        "source": "de",
+        "target": "en",
+        "root": str(tmp_path),
+        "train": [write(tmp_path, f"train{n}", source) for n, source in enumerate(train)],
+        "valid": write(tmp_path, "valid", pairs(5, 2)),
+    }
+    tokenizer, augmentation = {"vocab_size": 320}, {"names": 0.5, "joined": 0.5, "ending": 0.2}
+    config = parse({"data": data, "tokenizer": tokenizer, "augmentation": augmentation}, "a test")
+    said: list[str] = []
+
+    def say(message: str) -> None:
+        if not said:
+            kill(ray, nodes)
+        said.append(message)
+
+    with connected():
+        prepare(config, tmp_path / "parts", say, clean=partial(clean, chunk=700))
+    assert "5,100 pairs read" in " ".join(said)
+    prepare(config, tmp_path / "whole", said.append)
+    assert snapshot(tmp_path / "parts") == snapshot(tmp_path / "whole")
+    lines = (tmp_path / "train2.de").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "train2.de").write_text("".join(lines[:-1]), encoding="utf-8")
+    message = r"^\S*train2.de has 2099 lines but \S*train2.en has 2100: line n of one must be the translation"
+    with pytest.raises(UserError, match=message), connected():
+        prepare(config, tmp_path / "uneven", said.append, clean=clean)
+    assert not (tmp_path / "uneven").exists()
