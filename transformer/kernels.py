@@ -22,6 +22,11 @@ def eager_on_cpu(x: Tensor) -> bool:
     return x.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
+def eager_without_gradients(x: Tensor) -> bool:
+    """Return whether operators run one by one, and no gradient is wanted, as in a search."""
+    return not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+
+
 # Linear layers. oneDNN multiplies in a format of its own; without packing, it converts a bf16 matrix in every product.
 # A decoding step multiplies few rows with all weights, so half of its time was spent on that. Packed products are
 # bitwise the same. Fusing the activation saves one rounding.
@@ -154,8 +159,9 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
         attn_bias: added to the scores, (B, H, T, S) or (B, H, 1, S): 0 where a query may read a key, -inf elsewhere;
             None allows all.
     """
-    if q_BHTK.element_size() == 2:
-        # In half precision the fused kernel is faster: products of few rows cost more than in float32.
+    if q_BHTK.element_size() == 2 and not q_BHTK.is_cuda:
+        # In half precision the fused kernel is faster: products of few rows cost more than in float32. On a GPU cuDNN
+        # would prepare a kernel for the new number of keys of every step; see `attention.attend_fast`.
         return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=attn_bias)
     flat = None if attn_bias is None else attn_bias.flatten(0, 1)
     weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, flat)
