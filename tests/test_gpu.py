@@ -1,5 +1,8 @@
 """CUDA kernels give the same results as CPU kernels; needs a CUDA device."""
 
+import copy
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +15,7 @@ from transformer.search.model_step import translate_ids
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
+from translate.training.graphs import GraphUpdater
 from translate.training.optimizer import new_optimizer
 from translate.training.update import Updater, batch_loss, read
 
@@ -81,3 +85,26 @@ def test_translations_are_those_of_the_cpu(model):
     expected = translate_ids(model.eval(), sources)
     got = translate_ids(model.to(CUDA), sources)
     assert [h[0].tokens for h in got] == [h[0].tokens for h in expected]
+
+
+def test_recorded_updates_are_the_plain_ones(model, batch):
+    config, others = TrainingConfig(max_steps=5, optimizer="muon"), batch.to(CUDA)
+    first = collate(EncodedPairs.of([[5, 6, 7]], [[8, 9]]), np.arange(1), pad=0, bos=1, eos=2).to(CUDA)
+
+    def trained(make):
+        torch.manual_seed(11)
+        own = copy.deepcopy(model).to(CUDA).train()
+        updater = make(own, new_optimizer(own, config), 0.1, torch.float32)
+        updater.warm_up(others)
+        return read([updater.step([others, first][: 1 + step % 2], 1e-3) for step in range(5)])
+
+    for a, b in zip(trained(GraphUpdater), trained(Updater), strict=True):
+        assert (a.loss, a.nll, a.grad_norm) == pytest.approx((b.loss, b.nll, b.grad_norm), rel=1e-2)
+
+
+def test_a_search_in_half_precision_meets_no_shape_that_takes_long(model):
+    own = copy.deepcopy(model).to(CUDA).to(torch.bfloat16).eval()
+    translate_ids(own, [[5, 6, 7]])
+    start = time.monotonic()
+    translate_ids(own, [list(range(4, 4 + n)) for n in range(3, 60, 7)])
+    assert time.monotonic() - start < 5  # a kernel prepared for each number of keys took 0.1 s and more

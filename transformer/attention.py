@@ -13,7 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.kernels import Linear, attend_short, attend_step, by_head, dropout, eager_on_cpu, eager_without_gradients, split_heads
+from transformer.kernels import (
+    Linear,
+    attend_short,
+    attend_step,
+    by_head,
+    dropout,
+    eager_on_cpu,
+    fused_on_device,
+    split_heads,
+)
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -43,16 +52,15 @@ def attend_fast(
 ) -> Tensor:
     """Return equation 1 by the fastest kernel of the device.
 
-    That is PyTorch's fused kernel, which never stores the T x S weights, with two exceptions. On a CPU its backward
-    pass is slow on short sentences. On a GPU cuDNN prepares a kernel for every new shape, for a tenth of a second and
-    more, and a search has a new shape in almost every batch. Compiled and exported models have it on every device.
+    That is PyTorch's fused kernel, which never stores the T x S weights, where `fused_on_device` says so. On a CPU its
+    backward pass is slow on short sentences.
 
     Args:
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
         rate: dropout rate of the attention weights.
         causal: apply the causal mask; unlike an explicit mask, it permits the flash kernel.
     """
-    if not (eager_on_cpu(q_BHTK) or eager_without_gradients(q_BHTK)):
+    if fused_on_device(q_BHTK):
         return F.scaled_dot_product_attention(
             q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal
         )

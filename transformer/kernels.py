@@ -22,9 +22,17 @@ def eager_on_cpu(x: Tensor) -> bool:
     return x.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def eager_without_gradients(x: Tensor) -> bool:
-    """Return whether operators run one by one, and no gradient is wanted, as in a search."""
-    return not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+def fused_on_device(x: Tensor) -> bool:
+    """Return whether PyTorch's fused attention is best: in compiled and exported models, and in training on a GPU.
+
+    On a GPU cuDNN prepares a kernel for every new shape, for a tenth of a second and more, which a search would pay in
+    almost every step; and in a CUDA graph short sentences are faster without it.
+    """
+    if torch.compiler.is_compiling():
+        return True
+    if x.device.type == "cpu" or not torch.is_grad_enabled():
+        return False
+    return not (x.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 # Linear layers. oneDNN multiplies in a format of its own; without packing, it converts a bf16 matrix in every product.
@@ -160,8 +168,8 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
             None allows all.
     """
     if q_BHTK.element_size() == 2 and not q_BHTK.is_cuda:
-        # In half precision the fused kernel is faster: products of few rows cost more than in float32. On a GPU cuDNN
-        # would prepare a kernel for the new number of keys of every step; see `attention.attend_fast`.
+        # In half precision the fused kernel is faster: products of few rows cost more than in float32. On a GPU
+        # see `fused_on_device`.
         return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=attn_bias)
     flat = None if attn_bias is None else attn_bias.flatten(0, 1)
     weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, flat)

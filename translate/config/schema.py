@@ -496,6 +496,9 @@ class TrainingConfig(Section):
             memory, about a third more work, the same result.
         parallel: "ddp": each process of torchrun holds the whole model; "fsdp": each holds a shard, for models that
             do not fit into one GPU. Without effect on a single process.
+        cuda_graphs: on one GPU, record the kernels of an update once for each shape of batch; for models that a GPU
+            computes faster than the host starts its kernels. Weights that are multiplied, activations and gradients
+            then have the type of `precision`. Without R-Drop; without effect elsewhere.
         max_tokens: longest sentence to train on, in tokens per side; longer ones are skipped and reported.
         subword_dropout: probability that a piece is split into shorter pieces, anew each time that a sentence is used,
             as in BPE-dropout (Provilkov et al., 2020). `batch_tokens` counts the pieces before it.
@@ -537,6 +540,7 @@ class TrainingConfig(Section):
     accumulate: int = Field(default=1, ge=1)
     checkpoint_activations: bool = False
     parallel: Literal["ddp", "fsdp"] = "ddp"
+    cuda_graphs: bool = False
     max_tokens: int = Field(default=256, ge=2)
     subword_dropout: float = Field(default=0.0, ge=0, lt=1)
     lr: float | None = Field(default=None, gt=0)
