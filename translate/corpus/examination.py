@@ -27,7 +27,7 @@ _SIZES = (1000, 2000, 4000, 8000, 16_000, 32_000)
 # Gowda and May (2020): the largest vocabulary in which 95 % of the pieces occur 100 times or more.
 _OFTEN, _SHARE = 100, 0.95
 _BUCKETS = (1, 3, 5, 10, 15, 20, 30, 40, 60, 80, 120, 250)
-_END = re.compile(r"([.?!\u2026:;,])[\"'\u201c\u201d\u00ab\u00bb)\]]*\s*$")
+_END = re.compile(r"([.?!\u2026:;,])(?:[\"'\u201c\u201d\u00ab\u00bb)\]]|\s\u00bb)*\s*$")
 _ENTITY = re.compile(r"&(?:#\d+|[a-z]{2,8});", re.IGNORECASE)
 
 

@@ -17,7 +17,7 @@ from translate.text.translation import Translation
 # Texts translated together: enough to find sentences of equal lengths, few enough to show progress.
 WINDOW, WINDOW_CHARACTERS = 1024, 2**17
 
-_ENDS_TEXT = re.compile(r"""[.!?:;\u2026]["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]]*\s*\Z""")
+_ENDS_TEXT = re.compile(r"""[.!?:;\u2026](?:["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]]|\s\u00bb)*\s*\Z""")
 _BEGINS_TEXT = re.compile(r"\s*\Z|\s+\S|[-*+\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6\u266a#>]|\(?\w{1,3}[.)]\s")
 _FULL_LINE = 50  # characters; a line that is shorter was not ended for its length
 

@@ -24,7 +24,7 @@ _TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|
 _BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|{_SOUND}|{_NAME})")
 # A mark of the end, a note of a song, or a line in brackets, such as a sound.
 _ENDS = re.compile(
-    r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z"
+    r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)(?:[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]|\s\u00bb)*(</\w+>)*\s*\Z"
     r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
 )
 

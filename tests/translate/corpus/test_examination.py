@@ -54,6 +54,12 @@ def test_a_planted_fault_is_found(found: Examination, name: str) -> None:
     assert PLANTED[name] in found.checks[name].examples
 
 
+def test_a_french_sentence_ends_before_the_space_of_its_quotation_mark(tmp_path: Path) -> None:
+    pairs = [*CLEAN, ("Er sagt: «\u202fJa!\u202f»", "He says: “Yes!”"), ("Er sagt: « Ja! »", "He says: “Yes.”")]
+    checked = examine(experiment(tmp_path, pairs, CLEAN[:5])).checks["end of sentence"]
+    assert [pair for pair in pairs[-2:] if pair in checked.examples] == pairs[-1:]
+
+
 @pytest.mark.parametrize("name", ["numbers", "encoding", "control characters"])
 def test_nothing_else_is_suspicious(found: Examination, name: str) -> None:
     assert set(found.checks[name].examples) == {PLANTED[name]}

@@ -32,6 +32,7 @@ def test_lines_joined_are_the_text(text: str, wrapped: bool) -> None:
         ("Ein Satz, <g1>der\n</g1>weitergeht.", 1, 1),
         (f"{LONG}\nEnde findet.", 1, 1),
         (f"{LONG}.\nEnde.", 2, 1),
+        (f"« {LONG}.\u00a0»\nEnde.", 2, 1),  # in French
         ("Ein Satz.\nnoch einer", 2, 1),
         ("Eins\n\nzwei", 3, 3),
         ("- Ja.\n- Nein.", 2, 2),

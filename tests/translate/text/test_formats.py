@@ -223,6 +223,11 @@ def test_text_after_a_blank_line_belongs_to_its_cue_even_without_one_before_the_
     assert language("vtt", names) == ["Eins.", "Zwei."]
 
 
+def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
+    text = "1\n00:01 --> 00:02\n« Oui.\u00a0»\nElle part\nce soir.\n"
+    assert language("srt", text) == ["« Oui.\u00a0»", "Elle part\nce soir."]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -444,7 +444,7 @@ def test_the_separators_and_months_of_a_language_are_those_of_cldr(language: str
     assert rules.group == locale.number_symbols["latn"]["group"]
     for width in ("wide", "abbreviated"):
         for month, name in locale.months["format"][width].items():
-            assert re.fullmatch(rf"(?:{rules.months[month - 1]})", name.rstrip(".")), name
+            assert next(i for i, words in enumerate(rules.months, 1) if re.match(rf"(?:{words})", name)) == month
 
 
 @given(AMOUNTS, AMOUNTS, OTHER_PAIRS)
