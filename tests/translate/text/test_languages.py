@@ -146,8 +146,8 @@ HOURS = {"de": ["um {} Uhr"], "en": ["at {} pm"], "fr": ["à {} heures", "à {} 
 
 
 def test_a_code_finds_only_a_file_of_a_language() -> None:
-    assert languages.find("fr-CA") == languages.find("fr_FR") == languages.find("fr")
-    assert languages.find("DE") == languages.find("de")
+    assert languages.find("fr-CA") is languages.find("fr_FR") is languages.find("fr")
+    assert languages.find("DE") is languages.find("de")
     for code in ("", "xx", "../de", "de/../en", "de.toml", "-", "/etc/passwd"):
         assert languages.find(code) is None
 

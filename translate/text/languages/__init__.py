@@ -45,7 +45,7 @@ _NEVER = re.compile(r"(?!)")
 _EMPTY: tuple[object, ...] = ("", (), {}, Words(), None, _NEVER)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # what is generated takes time at each start
 class Language:
     """Rules and word lists of a language; words are in lower case unless stated otherwise.
 
@@ -167,6 +167,8 @@ _USES = {
 def find(code: str) -> Language | None:
     """Return the language with this code, with or without a region; None if it has no file here."""
     name = code.replace("_", "-").partition("-")[0].lower()
+    if name != code:
+        return find(name)
     path = Path(__file__).parent / f"{name}.toml"
     return read(path) if name.isidentifier() and path.is_file() else None
 
