@@ -105,14 +105,17 @@ def _installed() -> list[Path]:
 
 
 def _pairs(folders: Sequence[Path]) -> list[str]:
-    """Return the language pairs; says which folders are not used, since another one has the same languages."""
-    used: dict[str, Path] = {}
+    """Return the language pairs.
+
+    Says which folders are not used, since another one has the same languages, and what languages have no rules for.
+    """
+    used, notes = dict[str, Path](), dict[str, None]()
     for folder in folders:
         spec = TranslationSpec.load(folder)
         pair = f"{spec.source}-{spec.target}"
         if (first := used.setdefault(pair, folder)) != folder:
             say(f"{folder}: is not served, since {first} translates {pair} too")
-        else:
-            for note in registry.lacking_rules(spec):
-                say(note)
+        notes |= dict.fromkeys(registry.lacking_rules(spec))
+    for note in notes:
+        say(note)
     return sorted(used)

@@ -18,8 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from translate.errors import UserError, optional_package
-from translate.evaluation.scores import Score, check_counts, without_region
+from translate.evaluation.scores import Score, check_counts
 from translate.files import write_text
+from translate.text.languages import without_region
 
 NOTE = "not comparable with sacreBLEU"
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from translate.errors import UserError
+from translate.text.languages import without_region
 
 if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF, TER
@@ -115,11 +116,6 @@ def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CH
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
     return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()
-
-
-def without_region(language: str) -> str:
-    """Return the code that tokenisers know: "zh" of "zh-CN" and of "zh_Hans"."""
-    return re.split("[-_]", language)[0]
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target: str = "") -> float:

@@ -671,7 +671,8 @@ def _in_digits(text: str, language: str) -> str:
     text = _HYPHEN.sub(" ", text)
     try:
         # The time of text2num is quadratic in the number of number words.
-        digits = (str(alpha2digit(part, language, threshold=0)) for part in _PART.findall(text))
+        known = languages.without_region(language)
+        digits = (str(alpha2digit(part, known, threshold=0)) for part in _PART.findall(text))
         return _YEAR.sub(r"\1\2 \1 \2", "".join(digits))
     except ValueError:
         return text

@@ -126,6 +126,15 @@ def test_sentences_without_a_space_between_them_get_one_if_the_target_needs_it(s
     assert "".join(source for source, _ in found.sentences) == "你好！你好？你好！"
 
 
+def test_a_server_says_once_what_its_languages_lack(
+    save: Save, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = [argument for pair in ("fr-es", "en-es", "fr-en") for argument in ("--model", str(save(*pair.split("-"))))]
+    monkeypatch.setattr("translate.serving.server.serve", lambda *arguments: None)
+    assert main(["serve", "--port", "0", *models]) == 0
+    assert capsys.readouterr().err.count("has no rules for") == 1
+
+
 def test_french_quotation_marks_are_translated_and_those_of_german_fields_are_not(save: Save) -> None:
     for source, kept in (("fr", False), ("de", True)):
         spoken = Echo(ModelFolder.open(save(source, "en")))

@@ -33,6 +33,8 @@ def test_no_sentence_of_a_language_is_foreign_to_it() -> None:
         ("漢字かな交じり文", "de"),
         ("Это предложение по-русски", "en"),
         ("هذه جملة", "de"),
+        ("Le chien que vous avez vu n'est pas dans la maison avec nous.", "de-AT"),
+        ("Le chien que vous avez vu n'est pas dans la maison avec nous.", "pt_BR"),
     ],
 )
 def test_another_language_or_script_is_foreign(text: str, language: str) -> None:
@@ -74,6 +76,7 @@ def test_a_language_is_guessed_only_among_the_given_ones() -> None:
         language_of(["De hond is vandaag niet hier, en dat vinden wij allemaal heel erg jammer."], ["de", "en"]) is None
     )
     assert language_of(text, []) is None
+    assert language_of(text[:1], ["de-AT", "en-GB"]) == "de-AT"
 
 
 @pytest.mark.skipif(not (CORPORA / "tatoeba").is_dir(), reason="needs the corpora")

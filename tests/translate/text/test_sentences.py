@@ -344,6 +344,10 @@ def test_every_part_fits_and_the_parts_are_the_text(text, limit):
             ["Ja; als er spät am Abend heim kam,", "war die Tür noch offen"],
         ),
         ("eins zwei drei vier fünf sechs", ["eins zwei drei", "vier fünf sechs"]),
+        ("« Il est parti ce soir ! » a dit la femme", ["« Il est parti ce soir ! »", "a dit la femme"]),
+        ("Il est parti hier ; elle est encore là", ["Il est parti hier ;", "elle est encore là"]),
+        ("Elle est déjà là ?", ["Elle est", "déjà là ?"]),
+        ("Elle sait : »Komm her« ist gut", ["Elle sait :", "»Komm her« ist gut"]),
         ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
     ],
 )

