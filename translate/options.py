@@ -426,7 +426,7 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
 # One text for every command that takes a model; `translate.models.registry` documents the rules in full.
 MODEL_HELP = "A path, a run in runs/, or an installed model"
 WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
-MODEL_FOR_LANGUAGES = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, the first for --from and --to, de-en]."
+MODEL_FOR_LANGUAGES = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, one for --from and --to, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
 SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
 
@@ -442,6 +442,4 @@ Overrides = Annotated[
 CheckedOn = Annotated[
     Path | None, option(FILES, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")
 ]
-RAY = open_option(
-    COMPUTING, "ADDRESS", "Use a cluster of Ray: HOST:PORT or local [default: the running one].", "--ray", bare=""
-)
+RAY = open_option(COMPUTING, "ADDRESS", "Use a cluster of Ray [default: the running one].", "--ray", bare="")

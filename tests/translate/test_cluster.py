@@ -13,11 +13,14 @@ import pytest
 
 from translate import cluster
 from translate.cluster import Parts, Place, Shared, connected
+from translate.commands.lines import GrowingFile
+from translate.commands.main import main
 from translate.config.load import parse
 from translate.corpus.cluster import clean
 from translate.corpus.prepare import prepare
 from translate.corpus.sources import Pair
 from translate.errors import UserError
+from translate.models.folder import ModelFolder
 
 BIG = 200_000  # bytes; Ray keeps values of less than 100 kB in the process that connected
 VALUES = [[b"a\0\0", None, [None, None], float("nan"), "", b""], [np.zeros(3)], ["\u2028\n\f", ("x",)]]
@@ -193,3 +196,26 @@ def test_a_corpus_has_the_same_bytes_though_a_node_is_killed(
     with pytest.raises(UserError, match=message), connected():
         prepare(config, tmp_path / "uneven", said.append, clean=clean)
     assert not (tmp_path / "uneven").exists()
+
+
+@pytest.mark.slow
+def test_rows_are_translated_in_order_though_a_node_is_killed(
+    ray: Any, nodes: list[Any], parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"der Hund läuft. das Kind {i} singt.\n" if i % 7 else "\n" for i in range(5000)]
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    model = ["text", "--model", str(parts.folder), "--input"]
+    assert main([*model, str(tmp_path / "a.txt"), "--output", str(tmp_path / "alone")]) == 0
+    write = GrowingFile.end_window
+
+    def struck(file: GrowingFile) -> None:
+        if file.n_done == 1 and len(nodes) == 2:
+            kill(ray, nodes)
+        write(file)
+
+    monkeypatch.setattr(GrowingFile, "end_window", struck)
+    assert main([*model, str(tmp_path / "*.txt"), "--output", str(tmp_path / "out"), "--ray"]) == 0
+    assert len(nodes) == 1
+    for name in ("a", "b"):
+        assert (tmp_path / "out" / f"{name}.txt").read_bytes() == (tmp_path / "alone").read_bytes()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transformer.search.hypothesis import SearchConfig
-from translate.commands.lines import Lines, Translating, check_paths, find_model, open_lines
-from translate.commands.text import digests, run_job, settings
+from translate.commands.lines import Lines, Translating, check_paths, digests, find_model, open_lines
+from translate.commands.text import run_job, settings
 from translate.errors import UserError, say
 from translate.files import json_sha256, read_lines, sha256
 from translate.machine import set_up_torch

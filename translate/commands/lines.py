@@ -35,6 +35,7 @@ from translate.files import (
     open_hidden,
     read_bytes,
     read_json,
+    sha256,
     write_bytes,
     write_json,
 )
@@ -240,7 +241,7 @@ def open_lines(options: Translating) -> Lines:
     if options.sentences:
         return given_lines(options.sentences)
     if options.input:
-        return ArrivingLines(_opened(options.input), str(options.input))
+        return ArrivingLines(open_file(options.input), str(options.input))
     if sys.stdin is None:
         raise UserError("stdin is closed; give a sentence, or a file with --input")
     return TypedLines() if sys.stdin.isatty() else ArrivingLines(_stdin(), "stdin")
@@ -296,7 +297,8 @@ def ended(lines: Iterable[str]) -> Iterator[str]:
     return (line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def _opened(path: Path) -> BufferedReader:
+def open_file(path: Path) -> BufferedReader:
+    """Open a file of bytes; UserError if it cannot be read."""
     try:
         return path.open("rb")
     except OSError as error:
@@ -667,6 +669,12 @@ class Notes:
             say(f"warning: {self._noun}{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
         self._counts.clear()
         self._first.clear()
+
+
+def digests(folder: Path) -> list[str]:
+    """Return the SHA-256 of the files of a model that its translations depend on."""
+    files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
+    return [sha256(file) for file in files if file.is_file()]
 
 
 def find_model(options: Translating, *, exported: bool = False) -> Path:

@@ -23,6 +23,7 @@ from translate.commands.lines import (
     Writing,
     check_format,
     check_paths,
+    digests,
     ended,
     find_model,
     given_lines,
@@ -34,7 +35,7 @@ from translate.errors import UserError, say
 from translate.files import json_sha256, sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
 from translate.models import registry
-from translate.options import nested
+from translate.options import RAY, nested
 from translate.text import formats
 from translate.text.formats import FIRST_WINDOW, LINE_FORMATS, WINDOW, WINDOW_CHARACTERS
 from translate.text.sentences import Piece
@@ -56,10 +57,14 @@ class Text(Translating):
 
     search: Annotated[Search, nested("beam_size", "rerank", "formality")] = Search()
     writing: Annotated[Writing, nested("bilingual", "apply", "final", "replace_all")] = Writing()
+    ray: Annotated[str | None, RAY] = None
 
 
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
+    if options.ray is not None:
+        run_rows(options, options.ray)
+        return
     check_format(options)
     if is_document(options):
         run_document(options)
@@ -90,6 +95,15 @@ def run_document(options: Text) -> None:
     else:
         translator = open_translator(options)
         documents.run(options, options.writing, translator, settings(options, translator))
+
+
+def run_rows(options: Text, address: str) -> None:
+    """Translate the rows of files on a cluster of Ray."""
+    from translate.commands import rows
+
+    inputs = rows.inputs(options)
+    translator = open_translator(replace(options, document=replace(options.document, column=1)))  # rows have one
+    rows.run(options, inputs, translator, settings(options, translator), address)
 
 
 def _check_column(options: Text) -> None:
@@ -182,12 +196,6 @@ def settings(options: Translating, translator: "Translator") -> dict[str, object
         "json": options.as_json,
         "windows": [_first_window(options), WINDOW, WINDOW_CHARACTERS],
     }
-
-
-def digests(folder: Path) -> list[str]:
-    """Return the SHA-256 of the files of a model that its translations depend on."""
-    files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
-    return [sha256(file) for file in files if file.is_file()]
 
 
 def run_job(job: Job, lines: Lines) -> None:

@@ -250,7 +250,7 @@ class Document:
 
     Attributes:
         format: of the text; in "lines" each line is one sentence. None is "text", or that of the name of a file.
-        column: of a "tsv" file, counted from 1.
+        column: of a "tsv" file, or of a table that rows are read from, counted from 1.
         checks: whether translations are checked, and some sentences searched again; the flags at the top say how.
         terms: a glossary, its file, or a mapping with the same forms; see `translate.text.placeholders`. A translation
             that lacks a target term is searched again with a placeholder's symbol for it.
@@ -264,7 +264,7 @@ class Document:
             "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
         ),
     ] = None
-    column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
+    column: Annotated[int, option(FILES, "N", "Column of a TSV or Parquet file, from 1.", min=1)] = 1
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     terms: Annotated[
         Path | str | Mapping[str, str] | Glossary | None,

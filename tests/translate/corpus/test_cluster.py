@@ -1,16 +1,14 @@
 """A corpus that is prepared in parts, on any number of nodes, has the bytes of one that is prepared in one process."""
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.cluster import Place
+from tests.translate.one_process import OneProcess, Stored, shared
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import cluster, stages
@@ -32,46 +30,6 @@ PAIRS = [
 ]
 TEST = [("Sieh {name} an.", "Look at {name}."), ("Ganz andere Worte stehen hier.", "Other words stand here.")]
 AUGMENTATION = {"joined": 0.9, "names": 1.0, "ending": 0.5, "case": 0.3, "symbols": 0.5, "values": 0.5}
-
-
-class LocalParts:
-    """Parts without Ray, which are pickled on their way as with it."""
-
-    def __init__(self, parts: list[tuple[Place, Any, Any]]) -> None:
-        self.parts = parts
-
-    @classmethod
-    def read(cls, sources: Sequence[Callable[[], Iterator[Any]]]) -> "LocalParts":
-        read = [[*source()] for source in sources]
-        return cls(
-            [
-                (Place(s, n, n == len(values) - 1), v, None)
-                for s, values in enumerate(read)
-                for n, v in enumerate(values)
-            ]
-        )
-
-    def map(self, work: Callable[[Place, Any], tuple[Any, Any]]) -> "LocalParts":
-        work = pickle.loads(pickle.dumps(work))
-        return LocalParts([(place, *pickle.loads(pickle.dumps(work(place, v)))) for place, v, _ in self.parts])
-
-    def stored(self) -> "LocalParts":
-        return self
-
-    def notes(self) -> Iterator[tuple[Place, Any]]:
-        return ((place, note) for place, _, note in self.parts)
-
-
-class LocalStored:
-    def __init__(self, value: Any) -> None:
-        self._value = pickle.dumps(value)
-
-    def get(self) -> Any:
-        return pickle.loads(self._value)
-
-
-def local_shared(values: Iterator[tuple[Place, Any]]) -> dict[Place, Any]:
-    return {place: pickle.loads(pickle.dumps(value)) for place, value in values}
 
 
 def write(root: Path, name: str, pairs: Sequence[Pair]) -> dict[str, str]:
@@ -124,7 +82,7 @@ def test_parts_of_any_size_give_the_pairs_of_the_whole(
     config = experiment(root, sources, duplicates=duplicates)
     recipe = Recipe.of(config, TEST, 3)
     with pytest.MonkeyPatch.context() as patch:
-        for name, stand_in in (("Parts", LocalParts), ("Shared", local_shared), ("Stored", LocalStored)):
+        for name, stand_in in (("Parts", OneProcess), ("Shared", shared), ("Stored", Stored)):
             patch.setattr(cluster, name, stand_in)
         in_parts = everything(cluster.clean(recipe, root, chunk=chunk), tokenizer)
     assert in_parts == everything(stages.clean(recipe, root), tokenizer)
