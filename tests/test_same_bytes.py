@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import translate.inference.engine
+import transformer.search.hypothesis
 from tests.conftest import CORPORA
 from translate.commands.main import main
 from translate.corpus.grammar import generate
@@ -100,7 +100,7 @@ def assert_same(
         translator = Translator.load("de-en", search, document, Opening(threads=threads))
         with monkeypatch.context() as patch:
             if n_hypotheses is not None:
-                patch.setattr(translate.inference.engine, "BATCH_HYPOTHESES", n_hypotheses)
+                patch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", n_hypotheses)
             assert translate_all(translator, [lines[i] for i in order]) == [expected[i] for i in order]
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from transformer.search.hypothesis import Hypothesis, Request
-from translate.inference.engine import Ids
+from transformer.search.hypothesis import Hypothesis, Ids, Request
 from translate.inference.formatting import Alignment
 from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator

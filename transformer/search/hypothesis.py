@@ -1,17 +1,28 @@
-"""What a search is asked for, its settings, and its results.
+"""What a search is asked for, its settings, its results, and how requests are divided into batches.
 
 Imports the standard library only, so that engines other than PyTorch can use these types without importing torch.
 """
 
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 LengthRule = Literal["gnmt", "average", "none"]
 MAX_ALPHA = 10.0  # larger exponents exhaust the range of floats
+LIMIT = 1024  # tokens of a source, eos included, if the model has no lower limit
+BATCH_HYPOTHESES = 512  # requests times hypotheses; bounds the matrix of scores, which is as wide as the vocabulary
 DECODING = ("beam_size", "alpha", "length_penalty", "max_extra")  # settings of `SearchConfig` that a model brings
+
+_BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.2 times as long with half of it
+_LEAST_TOKENS = 256  # of a batch that is smaller than possible, so that another worker has one too
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, order=True)
@@ -51,6 +62,12 @@ class Hypothesis:
     log_prob: float
     score: float
     coverage: float = 0.0
+
+
+Ids = tuple[int, ...]
+TokenIds = Sequence[Sequence[int]]  # of each sentence, without eos
+Hypotheses = list[list[Hypothesis]]  # of each request, best first
+Attention = list[list[float]]  # of a pair: a row for each target token, with a weight for each source token
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> float:
@@ -173,3 +190,98 @@ class SearchConfig:
     def hypothesis(self, tokens: list[int], log_prob: float) -> Hypothesis:
         """Return the finished hypothesis with its score; `tokens` come without eos."""
         return Hypothesis(tokens, log_prob, log_prob / self.penalty(len(tokens) + 1))
+
+
+def in_order(requests: Iterable[Request]) -> list[Request]:
+    """Return the distinct requests, shortest first.
+
+    Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
+    """
+    return sorted(set(requests), key=lambda request: (len(request.ids), request))
+
+
+def batches(
+    requests: Iterable[Request], config: SearchConfig, n_workers: int, *, mixes_lengths: bool = True
+) -> list[list[Request]]:
+    """Divide the distinct requests into batches within the bounds on tokens and hypotheses.
+
+    If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
+    time. Requests with phrases have a grid of beams each.
+    """
+    found: list[list[Request]] = []
+    ordered = in_order(requests)
+    for n_phrase_tokens in sorted({request.n_phrase_tokens for request in ordered}):
+        alike = [request for request in ordered if request.n_phrase_tokens == n_phrase_tokens]
+        most = max(1, BATCH_HYPOTHESES // (config.beam_size * (n_phrase_tokens + 1)))
+        n_batches = len(divided(alike, _length, _BATCH_TOKENS, most=most))
+        n_tokens = sum(_length(request) + 1 for request in alike)
+        share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
+        groups = [alike] if mixes_lengths else [list(group) for _, group in groupby(alike, _length)]
+        found += [batch for group in groups for batch in divided(group, _length, _BATCH_TOKENS, most=most, share=share)]
+    return found
+
+
+def _length(request: Request) -> int:
+    return len(request.ids)
+
+
+def answers(
+    requests: Iterable[Request], batches: Iterable[Sequence[Request]], found: Iterable[Hypotheses]
+) -> Hypotheses:
+    """Return the hypotheses of each request, given those of each batch."""
+    known = {
+        request: hypotheses
+        for batch, results in zip(batches, found, strict=True)
+        for request, hypotheses in zip(batch, results, strict=True)
+    }
+    return [known[request] for request in requests]
+
+
+def side_by_side(
+    compute: Callable[[list[T]], R],
+    batches: Sequence[list[T]],
+    n_tokens: Callable[[T], int],
+    n_workers: int,
+    initializer: Callable[[], None] | None = None,
+) -> list[R]:
+    """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
+
+    The batches with the most tokens start first, so that all threads end at about the same time.
+
+    Args:
+        n_tokens: returns the number of tokens of an item of a batch.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # imports logging, which the help of a command need not wait for
+
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
+    pool = ThreadPoolExecutor(n_workers, initializer=initializer)
+    try:
+        found = dict(zip(order, pool.map(compute, [batches[i] for i in order]), strict=True))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
+    return [found[i] for i in range(len(batches))]
+
+
+def divided(
+    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
+) -> list[list[T]]:
+    """Divide items, shortest first, into batches.
+
+    Args:
+        items: in ascending order of length.
+        length: number of tokens of an item, eos excluded.
+        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
+        most: maximum number of items of a batch.
+        share: a batch with this many tokens is complete.
+    """
+    batches: list[list[T]] = []
+    n_tokens = 0
+    for item in items:
+        width = length(item) + 1
+        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
+        if not batches or full or n_tokens >= share:
+            batches.append([])
+            n_tokens = 0
+        batches[-1].append(item)
+        n_tokens += width
+    return batches

@@ -104,7 +104,7 @@ class DecodeJob:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.opening.threads)
-        from translate.inference.opening import open_members
+        from translate.inference.engine import open_members
         from translate.inference.translator import Translator
 
         self.options = options

@@ -19,7 +19,7 @@ from translate.errors import Say, UserError
 from translate.exchange import download, importing
 from translate.exchange.argos_package import Package
 from translate.files import json_sha256, new_folder, sha256, write_text
-from translate.inference.opening import open_engine
+from translate.inference.engine import open_engine
 from translate.models import origin, registry
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, model_in, writing
 from translate.models.origin import Origin, license_of

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from transformer.search.hypothesis import Ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.files import read_lines
-from translate.inference.engine import Engine, Ids
+from translate.inference.engine import Engine
 
 if TYPE_CHECKING:
     from transformer.model import Transformer

@@ -1,13 +1,22 @@
-"""CTranslate2 as an engine, which needs no PyTorch."""
+"""CTranslate2 as an engine, which needs no PyTorch.
+
+A model folder is converted at its first use; the converted files are kept in $XDG_CACHE_HOME/translate (by default
+~/.cache/translate). An entry of this cache is a folder that is complete from the moment it has its name. Everything
+there may be deleted at any time. A cache that cannot be written is no error: nothing is kept then.
+"""
 
 import ctypes
 import math
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -17,13 +26,22 @@ from threading import Lock
 from typing import Any, Literal, TypeVar
 
 from transformer.config import load_config
-from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
+from transformer.search.hypothesis import (
+    LIMIT,
+    Attention,
+    Hypotheses,
+    Hypothesis,
+    Request,
+    SearchConfig,
+    TokenIds,
+    answers,
+    batches,
+    side_by_side,
+)
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
-from translate.inference.engine import LIMIT, Attention, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.machine import n_cores
-from translate.models import cache
 from translate.models.folder import (
     CTRANSLATE2_FILE,
     TranslationSpec,
@@ -36,6 +54,10 @@ from translate.models.folder import (
 R = TypeVar("R")
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
 
+CACHE_BYTES = 4 * 2**30  # of all entries; those that were not used for the longest time are removed first
+
+_UNFINISHED = ".partial-"  # of an entry that is being written or removed
+_ABANDONED_AFTER = 3600  # seconds
 _CONVERSION = 2  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
@@ -149,27 +171,20 @@ class CTranslate2Engine:
         int8 = compute_type.startswith("int8")  # stored in int8, so that loading need not quantise
         precision = "int8" if int8 else "float32"
         others = [*map(str, (_CONVERSION, engine.__version__, n_positions, precision, spec.alignment_layer))]
-        key = _key(folder, others)
         n_workers = threads or n_cores()
-        config, translator = load_config(folder), None
-        if (entry := cache.find(key)) is not None:
-            try:
-                translator = _load(entry, n_workers, compute_type)
-            except _UNLOADABLE:  # damaged, or removed meanwhile
-                cache.remove(key)
-        if translator is None:
-            try:
-                with cache.new_entry() as new:
-                    _convert(folder, new, n_positions, int8=int8)
-                    translator = _load(new, n_workers, compute_type)
-                    if key == _key(folder, others):  # the folder was not replaced meanwhile
-                        cache.keep(new, key)
-            except OSError as error:
-                raise UserError(
-                    f"{folder}: its form for CTranslate2 cannot be written: {reason(error)}; use --engine torch"
-                ) from error
-            except _UNLOADABLE as error:
-                raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
+        config = load_config(folder)
+        try:
+            translator = cached(
+                lambda: _digest(folder, others),
+                lambda entry: _convert(folder, entry, n_positions, int8=int8),
+                lambda entry: _load(entry, n_workers, compute_type),
+            )
+        except OSError as error:
+            raise UserError(
+                f"{folder}: its form for CTranslate2 cannot be written: {reason(error)}; use --engine torch"
+            ) from error
+        except _UNLOADABLE as error:
+            raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
         return cls(folder, tokenizer, spec, config.max_positions, translator, n_workers, is_converted=True)
 
     @property
@@ -377,7 +392,7 @@ def _load(folder: Path, n_workers: int, compute_type: ComputeType, device: str =
         return loader.submit(load, **settings).result()
 
 
-def _key(folder: Path, others: Sequence[str]) -> str:
+def _digest(folder: Path, others: Sequence[str]) -> str:
     """Return the digest of everything that the converted files depend on."""
     try:
         digests = [files.sha256(folder / name) for name in ("model.safetensors", "config.json", "tokenizer.model")]
@@ -410,3 +425,98 @@ def _convert(folder: Path, to: Path, n_positions: int, *, int8: bool) -> None:
     if done.returncode:
         problem = done.stdout.strip() or f"{folder}: cannot be converted for CTranslate2; use --engine torch"
         raise UserError(problem)
+
+
+def cache_folder() -> Path:
+    """Return the folder of converted models; RuntimeError if there is no home folder."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "translate"
+
+
+def cached(key: Callable[[], str], make: Callable[[Path], None], load: Callable[[Path], R]) -> R:
+    """Return what `load` makes of an entry of the cache, which `make` writes if there is none, or a damaged one.
+
+    Several processes may make the same entry at the same time; the first one to finish gives it its name.
+
+    Args:
+        key: names the entry, after all that it is made of; called again after `make`: an entry whose sources have
+            changed meanwhile is not kept.
+        make, load: get the folder of the entry, and may raise any exception; nothing is kept then.
+    """
+    name = key()
+    if (entry := _find(name)) is not None:
+        try:
+            return load(entry)
+        except _UNLOADABLE:  # damaged, or removed meanwhile
+            _remove(name)
+    with _new_entry() as new:
+        make(new)
+        found = load(new)
+        if key() == name:
+            _keep(new, name)
+    return found
+
+
+def _find(name: str) -> Path | None:
+    """Return the folder of an entry, which counts as used now; None if there is none."""
+    with suppress(OSError, RuntimeError):
+        entry = cache_folder() / name
+        if entry.is_dir():
+            with suppress(OSError):  # a read-only cache
+                os.utime(entry)
+            return entry
+    return None
+
+
+@contextmanager
+def _new_entry() -> Iterator[Path]:
+    """Yield an empty folder that `_keep` makes an entry; otherwise it is removed when the block ends."""
+    parent: Path | None = None  # that of temporary files
+    with suppress(OSError, RuntimeError):
+        cache_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(cache_folder(), os.W_OK):
+            parent = cache_folder()
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _keep(folder: Path, name: str) -> None:
+    """Give a folder of `_new_entry` its name; without effect if the cache cannot be written or has such an entry.
+
+    The files are on the disk before it has its name, so that a power failure leaves no entry of empty files.
+    """
+    if _n_bytes(folder) > CACHE_BYTES:
+        return
+    with suppress(OSError, RuntimeError):
+        for path in (*folder.iterdir(), folder):
+            files.flush(path)
+        folder.rename(cache_folder() / name)
+        _shrink(cache_folder())
+
+
+def _remove(name: str) -> None:
+    """Remove an entry if there is one; it loses its name first, so that no process finds half of it."""
+    with suppress(OSError, RuntimeError):
+        root = cache_folder()
+        doomed = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
+        with suppress(OSError):
+            (root / name).rename(doomed / name)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _shrink(root: Path) -> None:
+    """Remove what killed processes left, and the oldest entries until the rest is small enough."""
+    n_bytes = 0
+    entries = filter(Path.is_dir, root.iterdir())  # some systems add files of their own, such as .DS_Store
+    for entry in sorted(entries, key=lambda path: -path.stat().st_mtime):
+        if entry.name.startswith(_UNFINISHED):
+            if time.time() - entry.stat().st_mtime > _ABANDONED_AFTER:
+                shutil.rmtree(entry, ignore_errors=True)
+            continue
+        n_bytes += _n_bytes(entry)
+        if n_bytes > CACHE_BYTES:
+            _remove(entry.name)
+
+
+def _n_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())

@@ -1,31 +1,26 @@
-"""The interface of a search engine, which answers requests, and how they are divided into batches.
+"""The interface of a search engine, and which engine translates with a model.
 
-A translator handles the text and knows models only through `Engine`.
+A translator handles the text and knows models only through `Engine`. PyTorch is imported for `TorchEngine` alone,
+CTranslate2 for its own.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
+from transformer.search.hypothesis import Attention, Hypotheses, Ids, Request, SearchConfig, TokenIds
 from translate.corpus.tokenizer import Tokenizer
-from translate.models.folder import TranslationSpec
+from translate.errors import UserError
+from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine, package
+from translate.machine import bf16_pays, choose_device
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
+from translate.text.translation import Opening, Precision
 
-LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
-BATCH_HYPOTHESES = 512  # requests times hypotheses; bounds the matrix of scores, which is as wide as the vocabulary
+if TYPE_CHECKING:
+    import torch
 
-_BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.2 times as long with half of it
-_LEAST_TOKENS = 256  # of a batch that is smaller than possible, so that another worker has one too
-
-T = TypeVar("T")
-R = TypeVar("R")
-Ids = tuple[int, ...]
-TokenIds = Sequence[Sequence[int]]  # of each sentence, without eos
-Hypotheses = list[list[Hypothesis]]  # of each request, best first
-Attention = list[list[float]]  # of a pair: a row for each target token, with a weight for each source token
+    from translate.inference.torch_engine import TorchEngine, TorchPrecision
 
 
 class Engine(Protocol):
@@ -86,94 +81,67 @@ def without_tag(attention: Attention, tag: Ids) -> Attention:
     return [row[len(tag) :] for row in attention] if tag else attention
 
 
-def in_order(requests: Iterable[Request]) -> list[Request]:
-    """Return the distinct requests, shortest first.
+def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model folder, or a CTranslate2 folder of `translate export`, which is found already.
 
-    Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
+
+    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """
-    return sorted(set(requests), key=lambda request: (len(request.ids), request))
+    opening = opening or Opening()
+    name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
+    if (folder / CTRANSLATE2_FILE).is_file():
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto", opening.target)
+        if engine is None or (precision not in (None, "auto") and precision != engine.precision):
+            raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
+        return engine
+    if name == "ctranslate2" and device not in (None, "cpu"):
+        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
+    if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
+        try:
+            chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
+            kind: ComputeType = "float32" if chosen == "fp32" else "int8"
+            return CTranslate2Engine.convert(folder, threads, kind, opening.target)
+        except UserError:  # PyTorch says better what is wrong with a folder
+            if name == "ctranslate2" or precision == "int8":
+                raise
+    if precision == "int8":
+        package()  # names the package if it is missing
+        raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
+    return open_members([folder], opening)
 
 
-def batches(
-    requests: Iterable[Request], config: SearchConfig, n_workers: int, *, mixes_lengths: bool = True
-) -> list[list[Request]]:
-    """Divide the distinct requests into batches within the bounds on tokens and hypotheses.
+def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":
+    """Load the model folders of an ensemble in PyTorch, which also draws, forces words and lists other tokens."""
+    from translate.inference.torch_engine import TorchEngine
 
-    If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
-    time. Requests with phrases have a grid of beams each.
+    device = choose_device(opening.device)
+    first, *others = (ModelFolder.open(folder, device, opening.target) for folder in folders)
+    return TorchEngine(first, _torch_precision(opening.precision, device), others)
+
+
+def _torch_precision(precision: Precision | None, device: "torch.device") -> "TorchPrecision":
+    return "bf16" if precision == "bf16" or (precision == "auto" and bf16_pays(device)) else "fp32"
+
+
+def open_scorer(folder: Path, opening: Opening, target: str | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model that scores given translations, into the language `target`, as `open_engine`.
+
+    Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
+    the precision of the stored weights.
     """
-    found: list[list[Request]] = []
-    ordered = in_order(requests)
-    for n_phrase_tokens in sorted({request.n_phrase_tokens for request in ordered}):
-        alike = [request for request in ordered if request.n_phrase_tokens == n_phrase_tokens]
-        most = max(1, BATCH_HYPOTHESES // (config.beam_size * (n_phrase_tokens + 1)))
-        n_batches = len(divided(alike, _length, _BATCH_TOKENS, most=most))
-        n_tokens = sum(_length(request) + 1 for request in alike)
-        share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
-        groups = [alike] if mixes_lengths else [list(group) for _, group in groupby(alike, _length)]
-        found += [batch for group in groups for batch in divided(group, _length, _BATCH_TOKENS, most=most, share=share)]
-    return found
+    target = target if TranslationSpec.load(folder).speaks(None, target) else None
+    exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
+    precision = exact.get(opening.precision, opening.precision)
+    return open_engine(folder, replace(opening, precision=precision, target=target))
 
 
-def _length(request: Request) -> int:
-    return len(request.ids)
-
-
-def answers(
-    requests: Iterable[Request], batches: Iterable[Sequence[Request]], found: Iterable[Hypotheses]
-) -> Hypotheses:
-    """Return the hypotheses of each request, given those of each batch."""
-    known = {
-        request: hypotheses
-        for batch, results in zip(batches, found, strict=True)
-        for request, hypotheses in zip(batch, results, strict=True)
-    }
-    return [known[request] for request in requests]
-
-
-def side_by_side(
-    compute: Callable[[list[T]], R],
-    batches: Sequence[list[T]],
-    n_tokens: Callable[[T], int],
-    n_workers: int,
-    initializer: Callable[[], None] | None = None,
-) -> list[R]:
-    """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
-
-    The batches with the most tokens start first, so that all threads end at about the same time.
-
-    Args:
-        n_tokens: returns the number of tokens of an item of a batch.
-    """
-    order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
-    pool = ThreadPoolExecutor(n_workers, initializer=initializer)
+def _on_cpu(device: str | None) -> bool:
+    """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
+    if device is not None:
+        return device == "cpu"
     try:
-        found = dict(zip(order, pool.map(compute, [batches[i] for i in order]), strict=True))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
-    return [found[i] for i in range(len(batches))]
-
-
-def divided(
-    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
-) -> list[list[T]]:
-    """Divide items, shortest first, into batches.
-
-    Args:
-        items: in ascending order of length.
-        length: number of tokens of an item, eos excluded.
-        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
-        most: maximum number of items of a batch.
-        share: a batch with this many tokens is complete.
-    """
-    batches: list[list[T]] = []
-    n_tokens = 0
-    for item in items:
-        width = length(item) + 1
-        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
-        if not batches or full or n_tokens >= share:
-            batches.append([])
-            n_tokens = 0
-        batches[-1].append(item)
-        n_tokens += width
-    return batches
+        has_gpu = package().get_cuda_device_count() > 0
+    except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
+        return False
+    return not has_gpu or choose_device().type == "cpu"

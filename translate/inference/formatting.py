@@ -31,7 +31,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from translate.inference.engine import Attention
+from transformer.search.hypothesis import Attention
 from translate.text.placeholders import (
     EMPHASIS,
     LINK_ENDS,

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from transformer.search.hypothesis import Ids
 from translate.corpus.tokenizer import EOS
 from translate.errors import UserError
-from translate.inference.engine import Ids
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.text.translation import Translation

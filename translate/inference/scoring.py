@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from transformer.search.hypothesis import LIMIT, Ids
 from translate.errors import UserError
-from translate.inference.engine import LIMIT, Ids
 from translate.inference.search import tag_of
 from translate.inference.torch_engine import token_log_probs
 from translate.models.folder import ModelFolder

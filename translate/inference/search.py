@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
+from transformer.search.hypothesis import LIMIT, Hypothesis, Ids, Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import LIMIT, Engine, Ids, without_tag
+from translate.inference.engine import Engine, without_tag
 from translate.models.folder import ModelFolder, TranslationSpec, has_forms_of_address, not_finite
 from translate.text.translation import FormOfAddress, Translation, join
 

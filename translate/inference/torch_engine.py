@@ -10,9 +10,18 @@ from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from transformer.search.hypothesis import Request, SearchConfig
+from transformer.search.hypothesis import (
+    Attention,
+    Hypotheses,
+    Request,
+    SearchConfig,
+    TokenIds,
+    answers,
+    batches,
+    divided,
+    side_by_side,
+)
 from translate.errors import UserError
-from translate.inference.engine import Attention, Hypotheses, TokenIds, answers, batches, divided, side_by_side
 from translate.models.folder import ModelFolder, not_finite
 
 if TYPE_CHECKING:

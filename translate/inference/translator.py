@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, overload
 from translate.errors import OptionError, Say, UserError
 from translate.files import decode_line, read_bytes, read_lines
 from translate.inference import pipeline
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine, open_scorer
+from translate.inference.engine import Engine, open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder

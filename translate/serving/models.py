@@ -11,8 +11,7 @@ from pathlib import Path
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine
+from translate.inference.engine import Engine, open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, has_forms_of_address
 from translate.serving.observing import event

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from transformer.search.hypothesis import Request, SearchConfig
-from translate.inference.engine import Attention, Engine, Hypotheses, TokenIds, answers, in_order
+from transformer.search.hypothesis import Attention, Hypotheses, Request, SearchConfig, TokenIds, answers, in_order
+from translate.inference.engine import Engine
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05

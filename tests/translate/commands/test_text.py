@@ -790,7 +790,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
 ) -> None:
     found = []
     for pays in (False, True):
-        monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device, pays=pays: pays)
+        monkeypatch.setattr("translate.inference.engine.bf16_pays", lambda device, pays=pays: pays)
         found.append(recorded(Text(opening=Opening(model=parts.folder, engine="torch", precision="auto"))))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 

@@ -15,7 +15,7 @@ from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
-from translate.inference.opening import open_engine
+from translate.inference.engine import open_engine
 from translate.models import conversion
 from translate.text.translation import Opening, Precision
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.alignment import cross_attention
+from transformer.search.hypothesis import Attention
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.alignment import _words, align, pharaoh, word_attention
-from translate.inference.engine import Attention
-from translate.inference.opening import open_engine
+from translate.inference.engine import open_engine
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import registry
@@ -173,7 +173,7 @@ def test_aligning_imports_neither_torch_nor_numpy(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from translate.inference.alignment import word_attention
-from translate.inference.opening import open_engine
+from translate.inference.engine import open_engine
 from translate.models.registry import locate
 engine = open_engine(locate(Path("de-en"), print))
 (weights,) = engine.align([engine.tokenizer.encode("Guten Morgen.")], [engine.tokenizer.encode("Good morning.")])

@@ -23,8 +23,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine
+from translate.inference.engine import Engine, open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Opening, Search

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.conftest import MAX_EXTRA, MAX_LENGTH
-from transformer.search.hypothesis import Request, SearchConfig
+from transformer.search.hypothesis import Hypotheses, Request, SearchConfig
 from translate.commands.main import main
 from translate.errors import OptionError, UserError
 from translate.inference import alignment
 from translate.inference.constraints import Constraints, Term
 from translate.inference.ctranslate2_engine import CTranslate2Engine
-from translate.inference.engine import Engine, Hypotheses
+from translate.inference.engine import Engine
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator

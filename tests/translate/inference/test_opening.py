@@ -24,17 +24,17 @@ from translate.commands import compress
 from translate.commands.compress import Compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.opening import open_engine, open_scorer
+from translate.inference.engine import open_engine, open_scorer
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
-from translate.models import cache, registry
+from translate.models import registry
 from translate.models.conversion import convert
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.translation import EngineName, Opening, Precision, Search
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
+from translate.inference.ctranslate2_engine import CTranslate2Engine, cache_folder  # noqa: E402
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
@@ -214,7 +214,7 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lines = SENTENCES[:3]
     expected = [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)]
-    (entry,) = cache.place().iterdir()
+    (entry,) = cache_folder().iterdir()
     whole = (entry / "model.bin").read_bytes()
     for damaged in (whole[:99], whole.replace(b"T", b"\xff", 1), whole.replace(b"gamma", b"gamme", 1)):
         (entry / "model.bin").write_bytes(damaged)
@@ -253,11 +253,11 @@ def test_other_weights_get_another_entry(parts: ModelFolder, tmp_path: Path, mon
         (copy / file.name).write_bytes(file.read_bytes())
     open_engine(parts.folder)
     open_engine(copy)
-    assert len([*cache.place().iterdir()]) == 1
+    assert len([*cache_folder().iterdir()]) == 1
     config = (copy / "config.json").read_text(encoding="utf-8")
     (copy / "config.json").write_text(config.replace('"norm_eps": 1e-05', '"norm_eps": 0.001'), encoding="utf-8")
     open_engine(copy)
-    assert len([*cache.place().iterdir()]) == 2
+    assert len([*cache_folder().iterdir()]) == 2
 
 
 def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None:
@@ -294,7 +294,7 @@ def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: Model
 def test_scores_are_never_in_bf16(
     engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device: True)
+    monkeypatch.setattr("translate.inference.engine.bf16_pays", lambda device: True)
     assert open_scorer(parts.folder, Opening(engine=engine, precision=precision)).precision == "fp32"
 
 

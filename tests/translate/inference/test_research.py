@@ -9,15 +9,14 @@ from unicodedata import normalize
 import pytest
 import torch
 
-import translate.inference.engine
+import transformer.search.hypothesis
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
-from transformer.search.hypothesis import Request, SearchConfig, length_penalty
+from transformer.search.hypothesis import Hypotheses, Request, SearchConfig, length_penalty
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.inference.constraints import Constraints, Term, forced_ids, read_terms
-from translate.inference.engine import Hypotheses
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
@@ -178,7 +177,7 @@ def test_a_translation_does_not_depend_on_the_terms_of_other_lines(
     engine = TorchEngine(parts)
     lines = ["das Kind läuft.", "der Hund singt im Garten.", "ein Vogel singt.", "die Katze schläft.", "der Hund"]
     alone = [translate_lines(engine, [line], n_best=2, terms=terms)[0] for line in lines]
-    monkeypatch.setattr(translate.inference.engine, "BATCH_HYPOTHESES", most)
+    monkeypatch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", most)
     for found, expected in zip(translate_lines(engine, lines, n_best=2, terms=terms), alone, strict=True):
         assert [t.tokens for t in found] == [t.tokens for t in expected]
         assert [t.score for t in found] == pytest.approx([t.score for t in expected], abs=1e-4)
