@@ -4,7 +4,9 @@ A paragraph of several lines is one piece; its translation has as many lines. Jo
 byte. The libraries srt and pysubs2 do not promise that, and need the whole file.
 """
 
+import bisect
 import csv
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,7 +16,6 @@ from pathlib import Path
 from string import capwords
 from typing import Literal, get_args
 
-from translate.text.markup import INDENT, QUOTE, markdown, read_html, read_markdown, wrapped
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
@@ -128,8 +129,23 @@ def unquoted(cell: str) -> str:
     return quoted[1].replace('""', '"') if quoted and '""' in quoted[1] else cell
 
 
+# Each other format has a module, whose patterns take milliseconds to compile: a sentence should not wait for them.
+
+
+def _markdown(lines: Iterable[str]) -> Iterator[Piece]:
+    from translate.text.markup import read_markdown
+
+    return read_markdown(lines)
+
+
+def _html(lines: Iterable[str]) -> Iterator[Piece]:
+    from translate.text.markup import read_html
+
+    return read_html(lines)
+
+
 def _subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
-    from translate.text.subtitles import read_subtitles  # only subtitles need its patterns
+    from translate.text.subtitles import read_subtitles
 
     return read_subtitles(lines, has_names)
 
@@ -137,8 +153,8 @@ def _subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
 _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "text": _lines,
     "lines": _lines,
-    "markdown": read_markdown,
-    "html": read_html,
+    "markdown": _markdown,
+    "html": _html,
     "srt": partial(_subtitles, has_names=False),
     "vtt": partial(_subtitles, has_names=True),
     "tsv": _column,
@@ -155,7 +171,11 @@ def guess(path: Path) -> Format:
 
 def markup(layout: Format) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    return markdown() if layout == "markdown" else PLACEHOLDER
+    if layout != "markdown":
+        return PLACEHOLDER
+    from translate.text.markup import markdown
+
+    return markdown()
 
 
 def prose(texts: Sequence[str], layout: Format, column: int = 1) -> Iterator[str]:
@@ -191,6 +211,9 @@ def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterabl
     yield from read(chain([first] if first else [], rest))
 
 
+_INDENT, _QUOTE = re.compile(r"\s*"), re.compile(r"[ \t>]*")  # of a line; in Markdown it may be within a quotation
+# Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
+_LAYOUT = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
 _CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
 
 
@@ -204,7 +227,7 @@ class Paragraph:
 
     def __init__(self, piece: Piece, layout: Format) -> None:
         self.piece, self._markup = piece, markup(layout)
-        self._indent = QUOTE if layout == "markdown" else INDENT
+        self._indent = _QUOTE if layout == "markdown" else _INDENT
         self._source = _with_held_breaks(content(piece), self._markup)
         text = self._source
         self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text
@@ -245,6 +268,49 @@ def _with_held_breaks(text: str, pattern: re.Pattern[str]) -> str:
         text.replace("\n", _CUT),
         flags=pattern.flags,
     )
+
+
+def wrapped(
+    text: str, like: str, indent: re.Pattern[str] = _INDENT, markup: re.Pattern[str] = PLACEHOLDER
+) -> str | None:
+    """Divide `text` into lines with the number, proportions and indentation of the lines of `like`.
+
+    None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
+    White space stays where no line ends.
+
+    Args:
+        indent: matches the indentation of a line, which may contain marks of the layout.
+        markup: matches text in which no line ends.
+    """
+    lines = like.split("\n")
+    words = [match.span() for match in re.finditer(rf"(?:{markup.pattern}|\S)+", text, markup.flags)]
+    breaks = _breaks([text[start:stop] for start, stop in words], [len(line.strip()) for line in lines if line.strip()])
+    if breaks is None:
+        return None
+    places = [0, *(words[i][0] for i in breaks), len(text)]
+    filled = (text[start:stop].strip() for start, stop in itertools.pairwise(places))
+    parts = [next(filled) if line.strip() else "" for line in lines]
+    indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
+    ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
+    return "\n".join(a + part + b for a, part, b in zip(indents, parts, ends, strict=True))
+
+
+def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
+    """Return the indices of the words that begin new lines; None if there are too few words."""
+    starts = [i for i in range(1, len(words)) if not _LAYOUT.match(words[i])]
+    ends = list(itertools.accumulate(len(word) + 1 for word in words))
+    places = [ends[i - 1] for i in starts]  # characters before each
+    n_breaks, scale = len(lengths) - 1, (ends[-1] if ends else 0) / max(1, sum(lengths))
+    if len(starts) < n_breaks:
+        return None
+    chosen: list[int] = []
+    for n, wanted in enumerate(itertools.islice(itertools.accumulate(lengths), n_breaks)):
+        lowest, highest = chosen[-1] + 1 if chosen else 0, len(starts) - n_breaks + n
+        nearest = bisect.bisect(places, wanted * scale, lowest, highest)
+        if nearest > lowest and wanted * scale - places[nearest - 1] < places[min(nearest, highest)] - wanted * scale:
+            nearest -= 1
+        chosen.append(min(nearest, highest))
+    return [starts[i] for i in chosen]
 
 
 def windows(

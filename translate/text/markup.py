@@ -1,16 +1,13 @@
-"""Markdown and HTML as pieces to translate and pieces to copy, and paragraphs of several lines.
+"""Markdown and HTML as pieces to translate and pieces to copy.
 
     Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
     HTML       text is translated; tags, comments, scripts, code and translate="no" are copied
 
 In HTML a run of text and inline tags is one piece, so a sentence stays whole; its tags and the code in it are
-placeholders. Tags need not match, and no mistake in the page is corrected. A paragraph of several lines is translated
-as one text, and its translation is divided into as many lines.
+placeholders. Tags need not match, and no mistake in the page is corrected.
 """
 
-import bisect
 import functools
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -18,58 +15,10 @@ from itertools import chain
 from translate.text.placeholders import BBCODE, KEPT_ELEMENT, PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 
-INDENT = re.compile(r"\s*")
-
-# Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
-_MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
-
 
 def paragraph(text: str) -> list[Piece]:
     """Return the text as one piece to translate; white space around it is copied."""
     return pieces(text, [(0, len(text))])
-
-
-def wrapped(
-    text: str, like: str, indent: re.Pattern[str] = INDENT, markup: re.Pattern[str] = PLACEHOLDER
-) -> str | None:
-    """Divide `text` into lines with the number, proportions and indentation of the lines of `like`.
-
-    None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
-    White space stays where no line ends.
-
-    Args:
-        indent: matches the indentation of a line, which may contain marks of the layout.
-        markup: matches text in which no line ends.
-    """
-    lines = like.split("\n")
-    words = [match.span() for match in re.finditer(rf"(?:{markup.pattern}|\S)+", text, markup.flags)]
-    breaks = _breaks([text[start:stop] for start, stop in words], [len(line.strip()) for line in lines if line.strip()])
-    if breaks is None:
-        return None
-    places = [0, *(words[i][0] for i in breaks), len(text)]
-    filled = (text[start:stop].strip() for start, stop in itertools.pairwise(places))
-    parts = [next(filled) if line.strip() else "" for line in lines]
-    indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
-    ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
-    return "\n".join(a + part + b for a, part, b in zip(indents, parts, ends, strict=True))
-
-
-def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
-    """Return the indices of the words that begin new lines; None if there are too few words."""
-    starts = [i for i in range(1, len(words)) if not _MARK.match(words[i])]
-    ends = list(itertools.accumulate(len(word) + 1 for word in words))
-    places = [ends[i - 1] for i in starts]  # characters before each
-    n_breaks, scale = len(lengths) - 1, (ends[-1] if ends else 0) / max(1, sum(lengths))
-    if len(starts) < n_breaks:
-        return None
-    chosen: list[int] = []
-    for n, wanted in enumerate(itertools.islice(itertools.accumulate(lengths), n_breaks)):
-        lowest, highest = chosen[-1] + 1 if chosen else 0, len(starts) - n_breaks + n
-        nearest = bisect.bisect(places, wanted * scale, lowest, highest)
-        if nearest > lowest and wanted * scale - places[nearest - 1] < places[min(nearest, highest)] - wanted * scale:
-            nearest -= 1
-        chosen.append(min(nearest, highest))
-    return [starts[i] for i in chosen]
 
 
 # The sign of a form for all genders, as in Leser*innen or jede\*r, which is no emphasis unless a mark of it stands

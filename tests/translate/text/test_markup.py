@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.markup import markdown, paragraph, wrapped
+from translate.text.formats import wrapped
+from translate.text.markup import markdown, paragraph
 
 MARKDOWN = markdown()
 
