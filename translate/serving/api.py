@@ -28,7 +28,7 @@ from translate.documents.document import MODULES
 from translate.files import naming
 from translate.machine import n_cores
 from translate.models.registry import language_name
-from translate.serving import bodies, glossaries, schemas
+from translate.serving import glossaries, schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
 from translate.serving.files import KEPT_SECONDS, FileStore, suffixes
 from translate.serving.glossaries import Glossaries
@@ -36,9 +36,8 @@ from translate.serving.models import ModelPool
 from translate.serving.observing import Metrics, event
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
-from translate.serving.service import Requests, Service, Translated, UploadedDocument
+from translate.serving.service import Requests, Service, Threads, Translated, UploadedDocument
 from translate.serving.settings import Serve
-from translate.serving.threads import Threads
 from translate.text import formats
 
 _UNPACKED = 5  # times the size of the largest file, of the parts of a document
@@ -320,23 +319,23 @@ async def _admitted(request: Request, kind: type[B], *, queued: bool = True) -> 
     state, headers = state_of(request), request.headers
     length, content_type = headers.get("content-length", ""), headers.get("content-type", "")
     query = request.scope["query_string"]
-    is_small = length.isdecimal() and int(length) <= bodies.SMALL
+    is_small = length.isdecimal() and int(length) <= schemas.SMALL_BODY
     client = state.access.admit_early(request, _early_key(request), is_small=is_small)
     if queued:
         state.requests.check()
     body = await request.body()
-    if len(body) <= bodies.SMALL:
-        given = bodies.read(kind, body, content_type, query)
+    if len(body) <= schemas.SMALL_BODY:
+        given = schemas.read_body(kind, body, content_type, query)
     else:
         async with state.reading:  # one at a time, as each takes many times the size of its body
-            given = await state.threads.run(lambda: bodies.read(kind, body, content_type, query))
+            given = await state.threads.run(lambda: schemas.read_body(kind, body, content_type, query))
     return state, given, client or state.access.admit(request, given.api_key)
 
 
 def _early_key(request: Request) -> str:
     """Return the API key in the header Authorization or in the query; "" if the body must have it."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else bodies.query_value(request.scope["query_string"], "api_key")
+    return key.strip() if scheme.lower() == "bearer" else schemas.query_value(request.scope["query_string"], "api_key")
 
 
 def _refuse_foreign(request: Request, allowed: Sequence[str]) -> None:

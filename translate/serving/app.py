@@ -23,9 +23,8 @@ from translate.serving import docs_page
 from translate.serving.access import RefusedError
 from translate.serving.api import State, router
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
-from translate.serving.service import busy
+from translate.serving.service import Threads, busy
 from translate.serving.settings import Serve
-from translate.serving.threads import Threads
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
 # The style of all pages of this project.

@@ -1,14 +1,16 @@
 """The work of the server, without HTTP: languages, detection, translation; and the requests in progress."""
 
 import asyncio
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from io import StringIO
-from threading import Lock
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -28,7 +30,6 @@ from translate.serving.access import RefusedError
 from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.serving.schemas import Formality
-from translate.serving.threads import Threads
 from translate.text import formats, languages
 from translate.text.formats import FORMATS, Paragraph
 from translate.text.placeholders import Glossary
@@ -114,7 +115,7 @@ class Service:
         self.pool, self.scheduler = pool, scheduler
         self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._search = search or Search()
-        self._reading = Lock()  # held while a document is read or written
+        self._reading = threading.Lock()  # held while a document is read or written
         self._documents = {layout: Document(format=layout) for layout in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
@@ -300,6 +301,57 @@ class Service:
             raise _unavailable(error) from error
         except UserError as error:  # it was exported without a layer for them
             raise RefusedError(503, "The alignments of this model cannot be computed", int(RETRY_SECONDS)) from error
+
+
+class Threads:
+    """One thread for each call at a time, as the caller limits their number; a thread waits for the next call.
+
+    The end of the process does not wait for them: nothing can stop a thread that computes.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._changed = threading.Condition()
+        self._n_threads = self._n_busy = 0
+
+    def run(self, function: Callable[[], T]) -> "asyncio.Future[T]":
+        """Call a function in a thread; return a future of the running event loop with its result or exception."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+
+        def call() -> None:
+            try:
+                give = partial(done.set_result, function())
+            except BaseException as error:  # of any kind: it belongs to whoever waits
+                give = partial(done.set_exception, error)
+            with self._changed:
+                self._n_busy -= 1
+                self._changed.notify_all()
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(lambda: None if done.done() else give())
+
+        with self._changed:
+            self._n_busy += 1
+            is_new = self._n_busy > self._n_threads
+            self._n_threads += is_new
+        self._calls.put(call)
+        if is_new:
+            threading.Thread(target=self._work, name="request", daemon=True).start()
+        return done
+
+    def join(self, seconds: float) -> bool:
+        """Wait so long for all calls, and end the threads; return whether the calls have ended."""
+        with self._changed:
+            ended = self._changed.wait_for(lambda: not self._n_busy, seconds)
+            for _ in range(self._n_threads):
+                self._calls.put(None)
+            self._n_threads = 0
+        return ended
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+            del call  # it holds a request, which may be large
 
 
 class Requests:

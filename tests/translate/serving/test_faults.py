@@ -31,8 +31,8 @@ from translate.serving import app
 from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
+from translate.serving.service import Threads
 from translate.serving.settings import Serve
-from translate.serving.threads import Threads
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live, until
 from translate.inference.translator import Translator
-from translate.serving import bodies, connections, files, schemas
+from translate.serving import connections, files, schemas
 from translate.serving.access import KeyStore, Rates, RefusedError
 from translate.serving.files import FileStore
 from translate.serving.models import ModelPool, ModelUnavailableError
@@ -214,7 +214,7 @@ def test_others_are_served_while_a_large_body_is_read(
     with (
         live(options, tmp_path) as server,
         ThreadPoolExecutor(2) as pool,
-        held(monkeypatch, bodies, "read") as (begun, calls),
+        held(monkeypatch, schemas, "read_body") as (begun, calls),
     ):
         answers = [pool.submit(lambda: server.http.post("/translate", **how[kind])) for _ in range(2)]  # type: ignore[arg-type]
         assert begun.wait(20)
@@ -257,13 +257,13 @@ FIELDS = st.dictionaries(st.text(max_size=5), st.text(max_size=30), min_size=1, 
 def read(body: bytes, kind: str, query: bytes = b"") -> dict[str, object]:
     """The parameters that a body has besides those that are required."""
     more = urlencode({"source": "de", "target": "en"}).encode()
-    return bodies.read(TranslateRequest, body, kind, b"&".join(filter(None, (query, more)))).model_dump()
+    return schemas.read_body(TranslateRequest, body, kind, b"&".join(filter(None, (query, more)))).model_dump()
 
 
 @given(st.text(min_size=1), st.sampled_from([quote, quote_plus]), st.booleans(), st.sampled_from([3, 5, 2**14]))
 def test_a_form_is_read_as_it_was_written(text: str, escaped: Callable[[str], str], in_query: bool, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bodies, "_PIECE", piece)
+        patch.setattr(schemas, "_PIECE", piece)
         check_form(text, escaped, in_query)
 
 
