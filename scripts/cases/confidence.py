@@ -98,7 +98,7 @@ def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[
     low = limit([one.confidence for several in found for one in several], below_median(found, references))
     if rerank is None:
         return Tuned(low)
-    beam = max(BEAM, alone.sentences.config.beam_size)
+    beam = max(BEAM, alone.sentence_search.config.beam_size)
     reranking = Translator.load(model, Search(rerank=rerank, beam_size=beam))
     lists = [list(reranking.n_best(source, beam)) for source, _ in sides]
     chosen = {weight: [[best_of(several, weight) for several in of_set] for of_set in lists] for weight in WEIGHTS}

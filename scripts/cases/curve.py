@@ -111,7 +111,7 @@ def work(args: argparse.Namespace) -> Work:
         if is_ctranslate2:
             ids = engine.tokenizer.encode_batch(lines)
             settings = {"beam_size": beam, "length_penalty": 1.0, "max_batch_size": args.batch, "max_input_length": 0}
-            limit = max(map(len, ids)) + first.sentences.config.max_extra
+            limit = max(map(len, ids)) + first.sentence_search.config.max_extra
             return searched(engine.translator, engine.tokenizer, ids, **settings, max_decoding_length=limit)
         return list(Translator(engine, Search(beam_size=beam))(lines))
 

@@ -253,7 +253,7 @@ def _changed(pairs: Iterable[Pair], changes: Sequence[tuple[str, str]]) -> list[
 def _contrasts(model: Model, triples: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     """Return how often the right translation of a source is more probable than the wrong one."""
     right, wrong = (
-        model.translator.sentences.score([(one[0], one[place]) for one in triples]) if triples else []
+        model.translator.sentence_search.score([(one[0], one[place]) for one in triples]) if triples else []
         for place in (1, 2)
     )
     is_right = [a > b for a, b in zip(right, wrong, strict=True)]

@@ -61,7 +61,10 @@ def sentences(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]
     """Return the milliseconds of a sentence; both contenders translate each line before the next."""
     translator = Translator.load(model)
     engine: Any = translator.engine
-    settings = {"beam_size": translator.sentences.config.beam_size, "length_penalty": translator.sentences.config.alpha}
+    settings = {
+        "beam_size": translator.sentence_search.config.beam_size,
+        "length_penalty": translator.sentence_search.config.alpha,
+    }
     pieces = [engine.tokenizer.pieces(engine.tokenizer.encode(line)) for line in lines]
     seconds: dict[str, list[float]] = {"ours_ms": [], "ct2_ms": []}
     for _ in range(rounds):

@@ -46,7 +46,7 @@ class Echo(Translator):
 
     def __init__(self, folder: ModelFolder, document: Document | None = None) -> None:
         super().__init__(folder, document=document)
-        self.sentences = EchoSearch(self.engine, self.sentences.config)
+        self.sentence_search = EchoSearch(self.engine, self.sentence_search.config)
         self.stop_after: int | None = None
         self.windows: list[list[str]] = []  # a list, which copies for other formats share
 

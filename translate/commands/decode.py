@@ -113,7 +113,7 @@ class DecodeJob:
         self._others, self._n = others, search.n_results
         self._engine = open_members([folder, *others], replace(options.opening, target=options.to_language))
         self._translator = Translator(self._engine, search, options.document)
-        self._search = self._translator.sentences
+        self._search = self._translator.sentence_search
 
     def pieces(self, lines: Lines) -> Iterator[Piece]:
         """Return the lines with their prefixes; UserError if --prefixes has another number of lines than the input."""

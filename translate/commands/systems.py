@@ -206,7 +206,7 @@ class LoadedModel:
         if is_torch:
             set_up_torch(options.opening.threads)
         self.origin: dict[str, object] = {
-            "decoding": self._translator.sentences.config.decoding(),
+            "decoding": self._translator.sentence_search.config.decoding(),
             "engine": "torch" if is_torch else "ctranslate2",
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
@@ -217,7 +217,7 @@ class LoadedModel:
             self.origin["precision"] = engine.precision
         if self._translator.reranker is not None:
             self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")
-            self.origin["reverse_weight"] = self._translator.sentences.reverse_weight
+            self.origin["reverse_weight"] = self._translator.sentence_search.reverse_weight
 
     def output(self, name: str, pairs: Sequence[Pair]) -> SystemOutput:
         """Translate a test set, with a progress bar of this name."""

@@ -184,7 +184,7 @@ def settings(options: Translating, translator: "Translator") -> dict[str, object
         "version": __version__,  # of the program, which decides how a text is split
         "model": digests(engine.folder),
         **engine.spec.record(),
-        "search": asdict(translator.sentences.config),
+        "search": asdict(translator.sentence_search.config),
         "formality": options.search.formality,
         "reranker": None if reranker is None else digests(reranker.folder),
         "engine": type(engine).__name__,

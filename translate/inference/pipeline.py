@@ -18,7 +18,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Glossary, Protected, missing_terms
@@ -28,12 +28,24 @@ from translate.text.translation import Translation, join
 if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one starts sooner
     from translate.inference.formatting import Aligner
 
-# Translates distinct sentences. The second argument is the length in tokens of the sequences that may not occur twice
-# in a translation, or 0.
-SearchSentences = Callable[[Sequence[str], int], dict[str, Translation]]
 Found = dict[str, Translation]  # of each sentence
 
 _NOTHING = re.compile(r"(?!)")
+
+
+class SearchSentences(Protocol):
+    """The model: a function from sentences to their translations."""
+
+    def __call__(self, texts: Sequence[str], no_repeat: int = 0, /) -> Found:
+        """Return the translation of each distinct sentence.
+
+        Args:
+            no_repeat: no sequence of this many tokens may occur twice in a translation; 0 allows all.
+        """
+
+
+def never_cancelled() -> None:
+    """Raise nothing: the work goes on to its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +61,7 @@ class Rules:
         knows: returns whether the model can read and write a word; others are copied.
         aligner: aligns sentences that have formatting with their translations; without one, marks of formatting are
             placeholders.
-        look: called before the work on each sentence; may raise an exception to give up; None is not called.
+        raise_if_cancelled: called before the work on each sentence; may raise an exception to give up.
     """
 
     source: str
@@ -61,7 +73,12 @@ class Rules:
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
     aligner: "Aligner | None" = None
-    look: Callable[[], None] | None = None
+    raise_if_cancelled: Callable[[], None] = never_cancelled
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether each text is left to the model alone, as in `translate decode`."""
+        return not self.segments and not self.checks
 
 
 @dataclass(frozen=True)
@@ -103,7 +120,7 @@ def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Transla
 
 def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
-    if rules.aligner is None or not (rules.segments or rules.checks):
+    if rules.aligner is None or rules.is_bare:
         return _translate_plain(texts, search, rules)
     marked = [text for text in texts if MAY_BE_MARKED.search(text)]
     if not marked:
@@ -138,16 +155,15 @@ def _translate_plain(texts: Sequence[str], search: SearchSentences, rules: Rules
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
     Sentences whose translation lacks a term of the glossary are searched again with symbols for terms.
     """
-    is_alone = not rules.segments and not rules.checks  # the model, as in `translate decode`
-    if is_alone:
-        found = search(texts, 0)
+    if rules.is_bare:
+        found = search(texts)
     else:
         found = _attempt({text: protect(text, rules) for text in texts}, search, rules)
         if lost := [text for text in texts if text not in found]:
             found |= _between_placeholders(lost, search, replace(rules, glossary=None))
     if rules.glossary is not None:
         found = check_terms(found, search, rules, rules.glossary)
-    return found if is_alone else found | translate_messages(found, search, rules)
+    return found if rules.is_bare else found | translate_messages(found, search, rules)
 
 
 def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> Found:
@@ -176,7 +192,7 @@ def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: 
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
     wanted = _distinct(one.text for one in fitting.values() if not one.kept)
-    answers = check(search(wanted, 0), search, rules) if rules.checks else search(wanted, 0)
+    answers = check(search(wanted), search, rules) if rules.checks else search(wanted)
     found = {}
     for text, one in fitting.items():
         restored = _copy(text, one) if one.kept else restore(answers[one.text], one)
@@ -215,11 +231,6 @@ def _copy(text: str, sentence: Sentence) -> Translation:
     return Translation(text).flagged(sentence.kept)
 
 
-def _look(rules: Rules) -> None:
-    if rules.look is not None:
-        rules.look()
-
-
 def _distinct(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
@@ -229,7 +240,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
-    _look(rules)
+    rules.raise_if_cancelled()
     if not rules.segments:
         return [Piece(text, translate=True)]
 
@@ -251,7 +262,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
     """
-    _look(rules)
+    rules.raise_if_cancelled()
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
     inner = replace(inner, text=_clean(inner.text, rules))
     found = (
@@ -280,7 +291,7 @@ def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rule
     """Return the translations with flags, some of them of another search."""
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
-    every = dict(found) | (search(others, 0) if others else {})
+    every = dict(found) | (search(others) if others else {})
     every = check_repetition(every, search, rules)
     every = check_empty(every, search)
     every = check_missing(every, search, rules)
@@ -299,7 +310,7 @@ def check_repetition(found: Found, search: SearchSentences, rules: Rules) -> Fou
 def check_empty(found: Found, search: SearchSentences) -> Found:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
     others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
-    again = search(_distinct(others.values()), 0) if others else {}
+    again = search(_distinct(others.values())) if others else {}
     return found | {text: again[other].flagged("empty") for text, other in others.items()}
 
 
@@ -314,7 +325,7 @@ def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
     missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
     held = {text: placeholders.mask(text, spans) for text, spans in missing.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
-    again = search(_distinct(one.text for one in usable.values()), 0) if usable else {}
+    again = search(_distinct(one.text for one in usable.values())) if usable else {}
     best = found | {text: found[text].flagged("missing") for text in missing}
     for text, one in usable.items():
         translation = again[one.text]
@@ -325,12 +336,12 @@ def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
 
 
 def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str]]:
-    _look(rules)
+    rules.raise_if_cancelled()
     return checks.missing(output, source, rules.source, rules.target, rules.knows)
 
 
 def _is_endless(translation: Translation, source: str, rules: Rules) -> bool:
-    _look(rules)
+    rules.raise_if_cancelled()
     is_long = checks.is_overlong(translation)
     return is_long or "length" in translation.flags or checks.loops(translation.text, source)
 
@@ -375,7 +386,7 @@ def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: G
 
 def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
-    _look(rules)
+    rules.raise_if_cancelled()
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 

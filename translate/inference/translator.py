@@ -50,7 +50,8 @@ class Translator:
         document: what the texts are.
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
-        check: called before the work on each sentence; may raise an exception to give up.
+        raise_if_cancelled: called before the work on each sentence and on each piece; may raise an exception to give
+            up.
 
     UserError for a glossary with a model that has no placeholder symbols, and for values that the model cannot follow.
 
@@ -58,7 +59,7 @@ class Translator:
         document: what the texts are, with a format.
         markup: matches the placeholders of texts; None is the pattern of the format.
         glossary: the terms of the document; None has none.
-        sentences: the search for sentences.
+        sentence_search: translates sentences with the model.
         limit: tokens of the longest sentence that is translated as a whole.
     """
 
@@ -69,12 +70,13 @@ class Translator:
         document: Document | None = None,
         *,
         reranker: ModelFolder | Engine | None = None,
-        check: Callable[[], None] | None = None,
+        raise_if_cancelled: Callable[[], None] = pipeline.never_cancelled,
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
-        search, document, self._check = search or Search(), document or Document(), check
+        search, document = search or Search(), document or Document()
+        self._raise_if_cancelled = raise_if_cancelled
         self.document = document if document.format else replace(document, format="text")
         self.markup: re.Pattern[str] | None = None
         self.glossary = open_glossary(document.terms, self.engine.spec.source, self.engine.spec.target)
@@ -90,8 +92,8 @@ class Translator:
             from translate.inference.constraints import Constraints
 
             constraints = Constraints.read(search.constrain, self.engine)
-        self.sentences = SentenceSearch(self.engine, config, self.reranker, constraints, search.formality)
-        self.limit = self.sentences.limit
+        self.sentence_search = SentenceSearch(self.engine, config, self.reranker, constraints, search.formality)
+        self.limit = self.sentence_search.limit
 
     @classmethod
     def load(
@@ -166,13 +168,13 @@ class Translator:
         translations of its parts in its second, and so on. OptionError unless n is at least 1 and at most the beam
         size, UserError for text that is not Unicode.
         """
-        require_beam(n, self.sentences.config)
+        require_beam(n, self.sentence_search.config)
         return self._n_best(lines, n)
 
     def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
         for window in _windows(lines, one_line):
-            for translations in self.sentences.translate(window, n_best=n):
-                yield [self.sentences.scored(translation) for translation in translations]
+            for translations in self.sentence_search.translate(window, n_best=n):
+                yield [self.sentence_search.scored(translation) for translation in translations]
 
     def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
         """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
@@ -194,13 +196,13 @@ class Translator:
             markup=in_language(self.markup or formats.markup(document.layout), spec.source),
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
-            aligner=self.sentences if self.engine.can_align else None,
-            look=self._check,
+            aligner=self.sentence_search if self.engine.can_align else None,
+            raise_if_cancelled=self._raise_if_cancelled,
         )
 
-    def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def _search(self, lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         """Return the best translation of each sentence."""
-        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=not self.document.is_bare)
+        found = self.sentence_search.translate(lines, no_repeat=no_repeat, divides=not self.document.is_bare)
         return {line: translations[0] for line, translations in zip(lines, found, strict=True)}
 
     def _finished(self, translation: Translation) -> Translation:
@@ -208,7 +210,7 @@ class Translator:
         if self.document.checks:
             spec = self.engine.spec
             translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
-        return self.sentences.scored(translation)
+        return self.sentence_search.scored(translation)
 
     def alternatives(self, text: str, n: int) -> list[str]:
         """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
@@ -221,9 +223,9 @@ class Translator:
         found: dict[tuple[str, int], list[Translation]] = {}
 
         def ranked(rank: int) -> pipeline.SearchSentences:
-            def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+            def search(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
                 new = [line for line in lines if (line, no_repeat) not in found]
-                results = self.sentences.translate(
+                results = self.sentence_search.translate(
                     new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
                 )
                 found.update(zip(((line, no_repeat) for line in new), results, strict=True))
@@ -240,30 +242,23 @@ class Translator:
         )
         return [other for other in texts if other != best.text][:n]
 
-    def documents(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> list[list[TranslatedPiece]]:
-        """Return the pieces of each document with their translations; the pieces of all are translated together.
-
-        Args:
-            check: called for each piece; may raise an exception to give up.
-        """
+    def documents(self, texts: Sequence[str]) -> list[list[TranslatedPiece]]:
+        """Return the pieces of each document with their translations; the pieces of all are translated together."""
         read = formats.reader(self.document.layout, column=self.document.column)
         documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
         wanted = [piece for document in documents for piece in document if piece.translate]
-        found = self.pieces(wanted, check)
+        found = self.pieces(wanted)
         return [[(piece, next(found) if piece.translate else None) for piece in document] for document in documents]
 
-    def pieces(self, wanted: Sequence[Piece], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
+    def pieces(self, wanted: Sequence[Piece]) -> Iterator[Translation]:
         """Yield the translation of each piece of documents of the format, as the format writes it.
 
         A piece keeps its number of lines.
-
-        Args:
-            check: as for `documents`.
         """
         paragraphs = [Paragraph(piece, self.document.layout) for piece in wanted]
         found = self.passages([paragraph.plain for paragraph in paragraphs])
         for paragraph, translation in zip(paragraphs, found, strict=True):
-            check()
+            self._raise_if_cancelled()
             text = paragraph.laid_out(translation.text)
             if text is None:
                 yield self._line_by_line(paragraph)
@@ -312,50 +307,36 @@ class Translator:
         mark = "\ufeff" if data.startswith(BOM_UTF8) else ""
         return self.for_format(formats.guess(Path(name)))(mark + lines).encode()
 
-    def translate_document(self, data: bytes, reading: "Reading", check: Callable[[], None] = lambda: None) -> bytes:
-        """Return a translated document.
-
-        Args:
-            check: as for `documents`.
-        """
+    def translate_document(self, data: bytes, reading: "Reading") -> bytes:
+        """Return a translated document."""
         from translate.documents import document
 
         read = document.read(data, reading)
-        return read.write(self.texts(read.units, reading, check))
+        return read.write(self.texts(read.units, reading))
 
-    def texts(
-        self, units: Sequence["Unit"], reading: "Reading", check: Callable[[], None] = lambda: None
-    ) -> list[str | None]:
-        """Return what is written for each text of a document; None where the document keeps its own.
-
-        Args:
-            check: as for `documents`.
-        """
+    def texts(self, units: Sequence["Unit"], reading: "Reading") -> list[str | None]:
+        """Return what is written for each text of a document; None where the document keeps its own."""
         from translate.inference.documents import unit_windows, written
 
         texts: list[str | None] = [None] * len(units)
         for window in unit_windows(units, reading):
-            found = self.units([units[n] for n in window], check)
+            found = self.units([units[n] for n in window])
             for n, translation in zip(window, found, strict=True):
                 texts[n] = written(translation)
         return texts
 
-    def units(self, wanted: Sequence["Unit"], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
-        """Yield the translation of each text of a document; see `translate.inference.documents`.
-
-        Args:
-            check: as for `documents`.
-        """
+    def units(self, wanted: Sequence["Unit"]) -> Iterator[Translation]:
+        """Yield the translation of each text of a document; see `translate.inference.documents`."""
         from translate.inference.documents import keeps_tags, lines
 
         divided = [lines(unit) for unit in wanted]
         pieces = [Piece(text, translate=True) for texts in divided for text in texts]
-        found = self.for_format("text", tagged()).pieces(pieces, check)
+        found = self.for_format("text", tagged()).pieces(pieces)
         for unit, texts in zip(wanted, divided, strict=True):
             parts = [next(found) for _ in texts]
             whole = parts[0]
             if len(parts) > 1:
-                whole = replace(self.sentences.scored(join(parts)), text="\n".join(part.text for part in parts))
+                whole = replace(self.sentence_search.scored(join(parts)), text="\n".join(part.text for part in parts))
             if not keeps_tags(unit.text, whole.text):
                 whole = replace(whole, text=unit.text).flagged("tags")
             yield whole
@@ -365,7 +346,7 @@ class Translator:
         found = self.passages([part.text for part in parts if part.translate])
         alone = [next(found) if part.translate else Translation(part.text) for part in parts]
         text = paragraph.joined(parts, [one.text for one in alone])
-        return replace(self.sentences.scored(join(alone)), text=text)
+        return replace(self.sentence_search.scored(join(alone)), text=text)
 
 
 def _torch(model_folder: ModelFolder) -> "TorchEngine":

@@ -120,7 +120,7 @@ async def translate(request: Request) -> Response:
     state.service.check(given.source, given.target)
 
     def translated(ticket: Ticket) -> Translated:
-        glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.check)
+        glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.raise_if_cancelled)
         return state.service.translate(
             ticket, texts, given.source, given.target, given.format, n_alternatives, glossary, given.formality
         )

@@ -28,18 +28,18 @@ class Glossaries:
         self._kept: OrderedDict[bytes, tuple[Glossary, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, terms: Terms, check: Callable[[], None] = lambda: None) -> Glossary:
+    def get(self, terms: Terms, raise_if_cancelled: Callable[[], None] = lambda: None) -> Glossary:
         """Return the glossary of a request; RefusedError if it is wrong.
 
         Args:
-            check: called for each term; may raise an exception to give up.
+            raise_if_cancelled: called for each term; may raise an exception to give up.
         """
         key = hashlib.sha256(json.dumps(terms).encode()).digest()
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        glossary = _built(terms, check)
+        glossary = _built(terms, raise_if_cancelled)
         with self._lock:
             self._kept[key] = glossary, n_characters(terms)
             while sum(n for _, n in self._kept.values()) > self._most:
@@ -47,29 +47,29 @@ class Glossaries:
         return glossary
 
 
-def _built(terms: Terms, check: Callable[[], None]) -> Glossary:
+def _built(terms: Terms, raise_if_cancelled: Callable[[], None]) -> Glossary:
     try:
         if isinstance(terms, str):  # maybe a file with a byte order mark, which would belong to the first term
-            return Glossary.read(_checked(terms.removeprefix("\ufeff").split("\n"), check), "glossary")
-        return Glossary.of(_CheckedTerms(terms, check))
+            return Glossary.read(_checked(terms.removeprefix("\ufeff").split("\n"), raise_if_cancelled), "glossary")
+        return Glossary.of(_CheckedTerms(terms, raise_if_cancelled))
     except UserError as error:
         raise RefusedError(400, f"Invalid request: {error}") from error
 
 
-def _checked(lines: list[str], check: Callable[[], None]) -> Iterator[str]:
+def _checked(lines: list[str], raise_if_cancelled: Callable[[], None]) -> Iterator[str]:
     for line in lines:
-        check()
+        raise_if_cancelled()
         yield line
 
 
 class _CheckedTerms(Mapping[str, str]):
     """Terms that call a function before each one."""
 
-    def __init__(self, terms: dict[str, str], check: Callable[[], None]) -> None:
-        self._terms, self._check = terms, check
+    def __init__(self, terms: dict[str, str], raise_if_cancelled: Callable[[], None]) -> None:
+        self._terms, self._raise_if_cancelled = terms, raise_if_cancelled
 
     def __getitem__(self, forms: str) -> str:
-        self._check()
+        self._raise_if_cancelled()
         return self._terms[forms]
 
     def __iter__(self) -> Iterator[str]:

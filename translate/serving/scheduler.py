@@ -35,7 +35,7 @@ class Ticket:
     client: str
     cancelled: bool = False
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raise CancelledError if the request is cancelled; for long work without a search, such as blank lines."""
         if self.cancelled:
             raise CancelledError
@@ -202,7 +202,7 @@ class Scheduler:
             for i, (own, width) in enumerate(zip(arguments, widths, strict=True))
         ]
         with self._changed:
-            ticket.check()
+            ticket.raise_if_cancelled()
             if self._closed:
                 raise CancelledError
             self._queue.push(ticket.client, ticket, items)

@@ -195,8 +195,8 @@ class Service:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                 document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
                 translator = self._translator(engine, ticket, document, formality)
-                documents = translator.documents(texts, ticket.check)
-                others = [_alternatives(translator, text, n_alternatives, ticket.check) for text in texts]
+                documents = translator.documents(texts)
+                others = [_alternatives(translator, text, n_alternatives, ticket.raise_if_cancelled) for text in texts]
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         sentences = [_sentences(pieces) for pieces in documents]
@@ -206,7 +206,9 @@ class Service:
         """Return a translator for a request, with the search threads of all."""
         form = _form_of_address(engine, formality)
         search = self._search if form is None else replace(self._search, formality=form)
-        return Translator(SharedEngine(engine, self.scheduler, ticket), search, document, check=ticket.check)
+        return Translator(
+            SharedEngine(engine, self.scheduler, ticket), search, document, raise_if_cancelled=ticket.raise_if_cancelled
+        )
 
     def _source(self, texts: Sequence[str], source: str, target: str, layout: Format) -> tuple[str, Detection | None]:
         """Return the language to translate from, and what was detected; see `translate`."""
@@ -254,11 +256,11 @@ class Service:
             return file.content
         if source != file.source:
             units = self.units(file, source)
-        ticket.check()
+        ticket.raise_if_cancelled()
         try:
             with self.pool.engine((source, file.target)) as engine:
                 translator = self._translator(engine, ticket, self._documents["text"], file.formality)
-                texts = translator.texts(units, file.reading(source), ticket.check)
+                texts = translator.texts(units, file.reading(source))
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         with self._opened(file, source) as read:
@@ -463,11 +465,8 @@ def _sentence(source: str, found: Translation) -> Sentence:
     return {"source": source, "text": found.text, "suspicious": found.suspicious, "flags": list(found.flags)}
 
 
-def _alternatives(translator: Translator, text: str, n: int, check: Callable[[], None]) -> list[str]:
-    """Return n other translations of a text; those of each piece are joined in order of their ranks.
-
-    `check` is called for each piece and may raise an exception to give up.
-    """
+def _alternatives(translator: Translator, text: str, n: int, raise_if_cancelled: Callable[[], None]) -> list[str]:
+    """Return n other translations of a text; those of each piece are joined in order of their ranks."""
     if not n:
         return []
     layout = translator.document.layout
@@ -477,13 +476,13 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
         return []
 
     def others(piece: Piece) -> list[str]:
-        check()
+        raise_if_cancelled()
         paragraph = Paragraph(piece, layout)
         found = [paragraph.laid_out(other) for other in translator.alternatives(paragraph.plain, n)]
         return [other for other in found if other is not None]
 
     def alone(piece: Piece) -> list[str]:
-        check()
+        raise_if_cancelled()
         return [next(translator.pieces([piece])).text] if piece.translate else [piece.text]
 
     with ThreadPoolExecutor(min(_PIECES_AT_A_TIME, len(different))) as threads:  # their searches share batches

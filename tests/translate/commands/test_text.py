@@ -698,7 +698,7 @@ def test_resuming_with_another_input_or_setting_is_refused(
     if change == "source":
         (tmp_path / "x.de").write_text("Ja.\nNein.\n" * 20, encoding="utf-8")
     if change == "beam":
-        echo.sentences.config = SearchConfig(beam_size=7)
+        echo.sentence_search.config = SearchConfig(beam_size=7)
     if change == "limit":
         echo.engine.spec = dataclasses.replace(echo.engine.spec, best_source_tokens=3)
     if change == "reranker":

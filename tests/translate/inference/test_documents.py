@@ -72,7 +72,7 @@ class Swapped(SentenceSearch):
 
 def swapped(parts: ModelFolder, layout: Format, text: str) -> str:
     translator = of_format(parts, layout)
-    translator.sentences = Swapped(translator.engine, translator.sentences.config)
+    translator.sentence_search = Swapped(translator.engine, translator.sentence_search.config)
     return translator(text)
 
 
@@ -145,13 +145,13 @@ class Cutting(SentenceSearch):
 
 def test_lines_that_are_translated_alone_have_flags_and_scores_of_their_own(parts: ModelFolder) -> None:
     translator = of_format(parts, "markdown")
-    translator.sentences = Cutting(translator.engine, translator.sentences.config)
+    translator.sentence_search = Cutting(translator.engine, translator.sentence_search.config)
     (pieces,) = translator.documents(["Nimm 30\nTabletten\n"])
     (translation,) = [one for _, one in pieces if one is not None]
     assert translation.text == "Take\ntablets"
     assert "missing" in translation.flags
     assert (translation.tokens, translation.log_prob) == (("Take", "tablets"), -4.0)
-    assert translation.score == translator.sentences.scored(replace(translation, score=0.0)).score
+    assert translation.score == translator.sentence_search.scored(replace(translation, score=0.0)).score
 
 
 @pytest.mark.parametrize(("layout", "checks", "divided"), [("lines", False, False), ("lines", True, True)])
@@ -198,7 +198,7 @@ class Ranked(SentenceSearch):
 def test_alternatives_are_made_of_sentences_of_one_rank(text: str, expected: list[str], parts: ModelFolder) -> None:
     """A sentence with fewer hypotheses has its last one, and one that loops is searched again."""
     translator = Translator(parts)
-    translator.sentences = Ranked(translator.engine, translator.sentences.config)
+    translator.sentence_search = Ranked(translator.engine, translator.sentence_search.config)
     assert translator.alternatives(text, 2) == expected
 
 

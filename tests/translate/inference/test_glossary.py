@@ -30,7 +30,7 @@ def asking(loss: int) -> tuple[list[str], pipeline.SearchSentences]:
     """A model that swaps capitals, and loses the symbol with the number `loss`."""
     asked: list[str] = []
 
-    def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def search(texts: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         asked.extend(texts)
         said = {text: re.sub(r"[^\W\d_]+", lambda word: word[0].swapcase(), text) for text in texts}
         return {
@@ -91,7 +91,7 @@ def test_a_sentence_in_another_language_is_copied_and_its_term_flagged() -> None
 def test_a_term_that_begins_a_longer_word_counts_where_its_symbol_was() -> None:
     asked: list[str] = []
 
-    def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def search(texts: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         asked.extend(texts)
         return {text: Translation(text.replace("\u27e7", "\u27e7s"), n_segments=1) for text in texts}
 

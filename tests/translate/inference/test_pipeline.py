@@ -26,7 +26,7 @@ class Model:
         self.speak, self.confidence = speak, confidence
         self.asked: list[str] = []
 
-    def search(self, texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def search(self, texts: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         self.asked += texts
         return {text: self.sentence(text, no_repeat) for text in texts}
 
@@ -118,7 +118,7 @@ def test_a_loop_that_cannot_be_broken_stays_as_it_was() -> None:
 def test_the_second_search_forbids_repetition() -> None:
     seen: list[tuple[list[str], int]] = []
 
-    def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def search(texts: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         seen.append((list(texts), no_repeat))
         found = Translation("a b", log_prob=-1.0, tokens=("a", "b"), n_segments=1, flags=("length",))
         return dict.fromkeys(texts, found)
@@ -357,5 +357,5 @@ def test_work_can_be_given_up_before_each_translation_is_checked_for_repetitions
 
     found = {text: Translation(text.swapcase()) for text in ("Eins.", "Zwei.", "Drei.", "Vier.", "Acht.")}
     with pytest.raises(InterruptedError):
-        pipeline.check_repetition(found, lambda texts, no_repeat: {}, replace(rules(), look=look))
+        pipeline.check_repetition(found, lambda texts, no_repeat=0: {}, replace(rules(), raise_if_cancelled=look))
     assert len(looks) == 4

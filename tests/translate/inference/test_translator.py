@@ -114,7 +114,7 @@ def test_line_ends_of_a_file_are_not_part_of_the_text(translator: Translator) ->
 
 def test_a_line_break_in_the_model_output_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
     inventive = Translator(parts)
-    inventive.sentences = Talker(inventive, "a\nb\r\u2028c")
+    inventive.sentence_search = Talker(inventive, "a\nb\r\u2028c")
     assert [t.text for t in inventive.translate_lines([" x", "y"])] == [" a b c", "a b c"]
 
 
@@ -122,7 +122,7 @@ class Talker(SentenceSearch):
     """A search that always finds the same sentence."""
 
     def __init__(self, translator: Translator, sentence: str) -> None:
-        super().__init__(translator.engine, translator.sentences.config)
+        super().__init__(translator.engine, translator.sentence_search.config)
         self.ids = self.engine.tokenizer.encode(sentence)
 
     def hypotheses(self, *arguments):  # type: ignore[no-untyped-def]
@@ -270,7 +270,7 @@ def test_the_length_penalty_of_the_folder_is_the_default(parts: ModelFolder) -> 
 
 
 def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
-    decoding = Translator(parts, Search(beam_size=3, alpha=0.0)).sentences.config
+    decoding = Translator(parts, Search(beam_size=3, alpha=0.0)).sentence_search.config
     assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.spec.decoding.max_extra)
     with pytest.raises(UserError, match="beam_size = 0"):
         Translator(parts, Search(beam_size=0))
@@ -306,7 +306,7 @@ def test_what_load_is_given_reaches_the_models_and_the_translator(
     loaded = Translator.load(parts.folder, search, document, opening, say=print)
     assert opened == [("model", opening), ("reranker", opening)]
     assert loaded.document == document
-    assert (loaded.sentences.config.beam_size, loaded.sentences.config.alpha) == (3, 0.25)
+    assert (loaded.sentence_search.config.beam_size, loaded.sentence_search.config.alpha) == (3, 0.25)
     assert loaded.reranker is not None
 
 
@@ -358,7 +358,9 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
 def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Translator) -> None:
     lines = iter(["x" * 30_000] * 100)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translator.sentences, "translate", lambda lines, **_: [[Translation(line)] for line in lines])
+        patch.setattr(
+            translator.sentence_search, "translate", lambda lines, **_: [[Translation(line)] for line in lines]
+        )
         next(translator.translate_lines(lines))
     assert len(list(lines)) == 100 - 9
 
@@ -398,7 +400,7 @@ def test_an_overlong_translation_is_searched_again_and_flagged(parts: ModelFolde
             return {request: [Hypothesis(said, -0.5 * (len(said) + 1), -0.5)] * n_best for request in requests}
 
     translator = Translator(parts)
-    translator.sentences = Verbose(translator.engine, translator.sentences.config)
+    translator.sentence_search = Verbose(translator.engine, translator.sentence_search.config)
     (found,) = translator.passages(["am See"])
     assert (found.text, "repetition" in found.flags) == ("Ja.", True)
 
