@@ -39,6 +39,7 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshots", type=Path, metavar="FOLDER", help="take pictures of every page")
+    parser.addoption("--digests", type=Path, metavar="FILE", help="compare outputs with those of another commit")
 
 
 @contextmanager
