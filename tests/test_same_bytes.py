@@ -18,6 +18,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -216,7 +217,7 @@ class Options:
     command: tuple[str, ...] = ()
     search: Search = Search()
     document: Document = Document()
-    body: Mapping[str, object] | None = None
+    body: Mapping[str, Any] | None = None
     markup: str = "{}"
 
 

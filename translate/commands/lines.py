@@ -705,7 +705,7 @@ def _guess(options: Translating, exported: bool) -> str | None:
     sample = _sample(options)
     if not any(text.strip() for text in sample):  # nothing to translate, so any model will do
         return None
-    prose = list(formats.prose(sample, options.document.layout, options.document.column))
+    prose = list(formats.prose(sample, options.document.format, options.document.column))
     guessed = languages.language_of(prose, known)
     if guessed is None:
         ranked = languages.ranking(prose, known)

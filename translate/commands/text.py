@@ -73,12 +73,12 @@ def run(options: Text) -> None:
         raise UserError(
             "--bilingual, --apply, --final and --all belong to documents, such as report.docx; name one with --input"
         )
-    layout = options.document.format or (formats.guess(options.input) if options.input else "text")
-    options = replace(options, document=replace(options.document, format=layout))
+    format = options.document.format or (formats.guess(options.input) if options.input else "text")
+    options = replace(options, document=replace(options.document, format=format))
     _check_column(options)
     check_paths(options)
     lines = open_lines(options)
-    if isinstance(lines, TypedLines) and layout in LINE_FORMATS:
+    if isinstance(lines, TypedLines) and format in LINE_FORMATS:
         with writable(options.output, force=options.force) as file:
             Session(options, Output(file)).run(lines)
         return
@@ -161,7 +161,7 @@ class TextJob:
     def pieces(self, lines: Lines) -> Iterator[Piece]:
         """Yield the pieces of the format."""
         document = self._translator.document
-        read = formats.reader(document.layout, column=document.column)
+        read = formats.reader(document.format, column=document.column)
         return read(ended(lines) if document.format in LINE_FORMATS else lines)
 
     def answers(self, wanted: Sequence[Piece]) -> Iterator[tuple["Translation", str]]:

@@ -233,7 +233,7 @@ class CTranslate2Engine:
             )
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
-        for (_, most), group in _equal((len(request.ids), request.max_length) for request in requests):
+        for (_, most), group in _grouped((len(request.ids), request.max_length) for request in requests):
             results = self._results([requests[i].ids for i in group], most, config)
             found |= {
                 i: self._best(requests[i].ids, own, most, config, eos) for i, own in zip(group, results, strict=True)
@@ -282,7 +282,7 @@ class CTranslate2Engine:
     ) -> list[R]:
         """Return the results of `compute` for pairs of pieces, which all have the same lengths in one call."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        groups = [group for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True))]
+        groups = [group for _, group in _grouped(zip(*(map(len, side) for side in pieces), strict=True))]
         results = side_by_side(
             lambda group: compute(*([side[i] for i in group] for side in pieces)),
             groups,
@@ -346,8 +346,8 @@ def _after_fork(engine: CTranslate2Engine | None) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine.translator))
 
 
-def _equal(keys: Iterable[tuple[int, int]]) -> Iterable[tuple[tuple[int, int], list[int]]]:
-    """Return each distinct key with its places."""
+def _grouped(keys: Iterable[tuple[int, int]]) -> Iterable[tuple[tuple[int, int], list[int]]]:
+    """Return the distinct keys, each with the indices at which it occurs."""
     groups: dict[tuple[int, int], list[int]] = {}
     for i, key in enumerate(keys):
         groups.setdefault(key, []).append(i)

@@ -134,6 +134,9 @@ class _Mark:
 def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
     """Return a sentence without its formatting; one that is very long or has very many marks keeps them.
 
+    Its marks are found in the sentence alone, after those that `divided` found in the whole text: a mark whose partner
+    is in another sentence may be a variable here, which stays as a placeholder.
+
     Args:
         pattern: matches placeholders, and among them the marks.
     """

@@ -193,7 +193,7 @@ class Translator:
             n_symbols=self.engine.tokenizer.n_placeholders,
             segments=document.format != "lines",
             checks=document.checks,
-            markup=in_language(self.markup or formats.markup(document.layout), spec.source),
+            markup=in_language(self.markup or formats.markup(document.format), spec.source),
             glossary=self.glossary,
             knows=self.engine.tokenizer.knows,
             aligner=self.sentence_search if self.engine.can_align else None,
@@ -244,7 +244,7 @@ class Translator:
 
     def documents(self, texts: Sequence[str]) -> list[list[TranslatedPiece]]:
         """Return the pieces of each document with their translations; the pieces of all are translated together."""
-        read = formats.reader(self.document.layout, column=self.document.column)
+        read = formats.reader(self.document.format, column=self.document.column)
         documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
         wanted = [piece for document in documents for piece in document if piece.translate]
         found = self.pieces(wanted)
@@ -255,7 +255,7 @@ class Translator:
 
         A piece keeps its number of lines.
         """
-        paragraphs = [Paragraph(piece, self.document.layout) for piece in wanted]
+        paragraphs = [Paragraph(piece, self.document.format) for piece in wanted]
         found = self.passages([paragraph.plain for paragraph in paragraphs])
         for paragraph, translation in zip(paragraphs, found, strict=True):
             self._raise_if_cancelled()
@@ -265,10 +265,10 @@ class Translator:
             else:
                 yield translation if text == translation.text else replace(translation, text=text)
 
-    def for_format(self, layout: Format, markup: re.Pattern[str] | None = None) -> "Translator":
+    def for_format(self, format: Format, markup: re.Pattern[str] | None = None) -> "Translator":
         """Return this translator for another format; `markup` as in the attributes."""
         other = copy.copy(self)
-        other.document = replace(self.document, format=layout, column=self.document.column if layout == "tsv" else 1)
+        other.document = replace(self.document, format=format, column=self.document.column if format == "tsv" else 1)
         other.markup = markup
         return other
 

@@ -276,8 +276,8 @@ async def translate_file(request: Request) -> Response:
         texts = [_text(content)]
 
         def translated(ticket: Ticket) -> bytes:
-            layout = formats.guess(Path(name))
-            done = state.service.translate(ticket, texts, source, target, layout, formality=given.formality)
+            format = formats.guess(Path(name))
+            done = state.service.translate(ticket, texts, source, target, format, formality=given.formality)
             return done.texts[0].encode()
 
     stored = await _done(

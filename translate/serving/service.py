@@ -116,7 +116,7 @@ class Service:
         self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._search = search or Search()
         self._reading = threading.Lock()  # held while a document is read or written
-        self._documents = {layout: Document(format=layout) for layout in FORMATS}
+        self._documents = {format: Document(format=format) for format in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
@@ -167,7 +167,7 @@ class Service:
         texts: Sequence[str],
         source: str,
         target: str,
-        layout: Format,
+        format: Format,
         n_alternatives: int = 0,
         glossary: Glossary | None = None,
         formality: Formality = "default",
@@ -178,14 +178,14 @@ class Service:
             source: language code; "auto" detects one language for all texts. If it is unknown, that of the models into
                 `target` is taken which is most probable.
             target: language code; texts in this language are returned unchanged.
-            layout: one of `translate.text.formats.FORMATS`.
+            format: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text.
             formality: the form of address.
 
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary or choose a form
         of address, and CancelledError.
         """
-        source, detected = self._source(texts, source, target, layout)
+        source, detected = self._source(texts, source, target, format)
         if source == target:
             same = [[_sentence(text, Translation(text))] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
@@ -193,7 +193,7 @@ class Service:
             with self.pool.engine((source, target)) as engine:
                 if glossary is not None and not engine.tokenizer.n_placeholders:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
-                document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
+                document = self._documents[format] if glossary is None else Document(format=format, terms=glossary)
                 translator = self._translator(engine, ticket, document, formality)
                 documents = translator.documents(texts)
                 others = [_alternatives(translator, text, n_alternatives, ticket.raise_if_cancelled) for text in texts]
@@ -210,12 +210,12 @@ class Service:
             SharedEngine(engine, self.scheduler, ticket), search, document, raise_if_cancelled=ticket.raise_if_cancelled
         )
 
-    def _source(self, texts: Sequence[str], source: str, target: str, layout: Format) -> tuple[str, Detection | None]:
+    def _source(self, texts: Sequence[str], source: str, target: str, format: Format) -> tuple[str, Detection | None]:
         """Return the language to translate from, and what was detected; see `translate`."""
         detected = None
         if source == "auto":
             sources = {s for s, t in self.pool.pairs if t == target}
-            prose = list(formats.prose(texts, layout))
+            prose = list(formats.prose(texts, format))
             found = self.detect(prose, sources | {target})
             detected = found[0] if found else {"confidence": 0.0, "language": target}
             source = str(detected["language"])
@@ -278,7 +278,7 @@ class Service:
         translation: str,
         source: str,
         target: str,
-        layout: Format = "text",
+        format: Format = "text",
         formality: Formality = "default",
     ) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source, which is one sentence.
@@ -288,8 +288,8 @@ class Service:
         Raises RefusedError if the model cannot be loaded or cannot choose this form of address, or if a sentence is too
         long, and CancelledError.
         """
-        if layout != "text":
-            text, translation = (take_out(side, formats.markup(layout)).text for side in (text, translation))
+        if format != "text":
+            text, translation = (take_out(side, formats.markup(format)).text for side in (text, translation))
         try:
             with self.pool.engine((source, target)) as engine:
                 tag = tag_of(engine, _form_of_address(engine, formality))
@@ -469,15 +469,15 @@ def _alternatives(translator: Translator, text: str, n: int, raise_if_cancelled:
     """Return n other translations of a text; those of each piece are joined in order of their ranks."""
     if not n:
         return []
-    layout = translator.document.layout
-    pieces = list(formats.reader(layout)(StringIO(text, newline="\n")))
+    format = translator.document.format
+    pieces = list(formats.reader(format)(StringIO(text, newline="\n")))
     different = list(dict.fromkeys(piece for piece in pieces if piece.translate))
     if not different:
         return []
 
     def others(piece: Piece) -> list[str]:
         raise_if_cancelled()
-        paragraph = Paragraph(piece, layout)
+        paragraph = Paragraph(piece, format)
         found = [paragraph.laid_out(other) for other in translator.alternatives(paragraph.plain, n)]
         return [other for other in found if other is not None]
 

@@ -169,36 +169,36 @@ def guess(path: Path) -> Format:
     return name if name in FORMATS else "text"
 
 
-def markup(layout: Format) -> re.Pattern[str]:
+def markup(format: Format | None) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    if layout != "markdown":
+    if format != "markdown":
         return PLACEHOLDER
     from translate.text.markup import markdown
 
     return markdown()
 
 
-def prose(texts: Sequence[str], layout: Format, column: int = 1) -> Iterator[str]:
+def prose(texts: Sequence[str], format: Format | None, column: int = 1) -> Iterator[str]:
     """Yield the parts of texts that are translated, without markup; the texts themselves if there are none.
 
     Args:
         texts: whole texts, or their beginnings.
-        layout, column: as for `reader`.
+        format, column: as for `reader`.
     """
     lines = (line for text in texts for line in text.splitlines(keepends=True))
-    found = (piece.text for piece in reader(layout, column=column)(lines) if piece.translate)
+    found = (piece.text for piece in reader(format, column=column)(lines) if piece.translate)
     first = next(found, None)
-    yield from texts if first is None else (markup(layout).sub(" ", text) for text in chain([first], found))
+    yield from texts if first is None else (markup(format).sub(" ", text) for text in chain([first], found))
 
 
-def reader(layout: Format, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
+def reader(format: Format | None, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
     """Return the function that divides lines, each with its "\\n", into pieces; joined they are the same text.
 
     Args:
-        layout: one of FORMATS. In "text" and "lines" every line is a piece, and so is its end.
+        format: one of FORMATS; None is "text". In "text" and "lines" every line is a piece, and so is its end.
         column: of a "tsv" file, counted from 1; lines without it are copied.
     """
-    return partial(_after_mark, partial(_column, column=column) if layout == "tsv" else _READERS[layout])
+    return partial(_after_mark, partial(_column, column=column) if format == "tsv" else _READERS[format or "text"])
 
 
 def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:
@@ -225,9 +225,9 @@ class Paragraph:
         plain: its text on one line, which is translated.
     """
 
-    def __init__(self, piece: Piece, layout: Format) -> None:
-        self.piece, self._markup = piece, markup(layout)
-        self._indent = _QUOTE if layout == "markdown" else _INDENT
+    def __init__(self, piece: Piece, format: Format | None) -> None:
+        self.piece, self._markup = piece, markup(format)
+        self._indent = _QUOTE if format == "markdown" else _INDENT
         self._source = _with_held_breaks(content(piece), self._markup)
         text = self._source
         self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text

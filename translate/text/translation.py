@@ -279,11 +279,6 @@ class Document:
             )
 
     @property
-    def layout(self) -> Format:
-        """The format, or "text"."""
-        return self.format or "text"
-
-    @property
     def is_bare(self) -> bool:
         """Whether each line is left to the model alone."""
         return self.format == "lines" and not self.checks
