@@ -34,6 +34,7 @@ WIDTH = 100  # characters of a line of help
 # Modules of `translate` for use in programs; the others serve the commands. Those of `transformer` are all documented.
 APPLICATION = (
     "translate.inference.translator",
+    "translate.inference.columns",
     "translate.text.translation",
     "translate.inference.research",
     "translate.models.folder",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from translate.errors import UserError
-    from translate.inference.translator import ColumnTranslator, Translator
+    from translate.inference.columns import ColumnTranslator
+    from translate.inference.translator import Translator
     from translate.text.translation import Document, Opening, Search, Translation
 
     __version__: str
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 DISTRIBUTION = "transformer-translate"  # whose package this is; `translate.program` looks for it
 
 _HOMES = {
-    "ColumnTranslator": "inference.translator",
+    "ColumnTranslator": "inference.columns",
     "Document": "text.translation",
     "Opening": "text.translation",
     "Search": "text.translation",
