@@ -26,7 +26,6 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.text import languages
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 MOST_SYMBOLS = 99
@@ -153,6 +152,8 @@ def tagged() -> re.Pattern[str]:
 
 def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
     """Return the pattern of placeholders for texts in a language, without what is prose in it."""
+    from translate.text import languages  # symbols and glossaries do without
+
     prose = (languages.find(code) or languages.general()).prose
     return pattern if prose is None else _without(pattern, prose)
 
