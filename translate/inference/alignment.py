@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from transformer.search.hypothesis import Attention, Ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine, without_tag
+from translate.inference.engine import Engine
+from translate.inference.search import without_tag
 
 _WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it
 

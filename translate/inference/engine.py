@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transformer.search.hypothesis import Attention, Hypotheses, Ids, Request, SearchConfig, TokenIds
+from transformer.search.hypothesis import Attention, Hypotheses, Request, SearchConfig, TokenIds
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine, package
@@ -74,11 +74,6 @@ class Engine(Protocol):
 
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
-
-
-def without_tag(attention: Attention, tag: Ids) -> Attention:
-    """Return the attention of each target token to the source, whose first tokens are a tag."""
-    return [row[len(tag) :] for row in attention] if tag else attention
 
 
 def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":

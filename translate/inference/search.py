@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.search.hypothesis import LIMIT, Hypothesis, Ids, Request, SearchConfig
+from transformer.search.hypothesis import LIMIT, Attention, Hypothesis, Ids, Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import Engine, without_tag
 from translate.models.folder import ModelFolder, TranslationSpec, has_forms_of_address, not_finite
 from translate.text.translation import FormOfAddress, Translation, join
 
 if TYPE_CHECKING:
     from translate.inference.constraints import Constraints
+    from translate.inference.engine import Engine
     from translate.inference.formatting import Alignment
 
 _MIN_POSITIONS = 16
@@ -46,9 +46,9 @@ class SentenceSearch:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: "Engine",
         config: SearchConfig,
-        reranker: Engine | None = None,
+        reranker: "Engine | None" = None,
         constraints: "Constraints | None" = None,
         formality: FormOfAddress | None = None,
     ) -> None:
@@ -236,7 +236,7 @@ class SentenceSearch:
         return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
 
 
-def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
+def tag_of(model: "Engine | ModelFolder", formality: FormOfAddress | None) -> Ids:
     """Return the token ids that begin a source.
 
     UserError if the model cannot choose the form of address, or if its target language is not chosen.
@@ -254,7 +254,12 @@ def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
     return (*language, *model.tokenizer.encode(TAGS[formality]))
 
 
-def _limits(engine: Engine, config: SearchConfig) -> tuple[int, int]:
+def without_tag(attention: Attention, tag: Ids) -> Attention:
+    """Return the attention of each target token to the source, whose first tokens are a tag."""
+    return [row[len(tag) :] for row in attention] if tag else attention
+
+
+def _limits(engine: "Engine", config: SearchConfig) -> tuple[int, int]:
     """Return the longest source in tokens, eos excluded, and how many tokens longer its translation may be.
 
     Learned positions bound both sides: eos takes one position of the source, and the translation has at most
@@ -282,7 +287,7 @@ def require_opposite(reranker: Path, other: TranslationSpec, spec: TranslationSp
 
 
 def rerank(
-    reranker: Engine, found: Sequence[tuple[str, Sequence[Translation]]], weight: float
+    reranker: "Engine", found: Sequence[tuple[str, Sequence[Translation]]], weight: float
 ) -> list[list[Translation]]:
     """Return the translations of each source with `reverse_log_prob`, in descending order of `rerank_score`.
 
@@ -314,7 +319,7 @@ def _rerank_score(translation: Translation) -> float:
     return -math.inf if translation.rerank_score is None else translation.rerank_score
 
 
-def _mean_log_probs(scorer: Engine, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+def _mean_log_probs(scorer: "Engine", pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
     if not pairs:
         return {}

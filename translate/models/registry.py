@@ -9,7 +9,6 @@ from pathlib import Path
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
-from translate.text import languages
 
 CARDS = ("README.md", "card.md")
 DEFAULT = "de-en"  # the installed model that is used when none is named
@@ -237,6 +236,8 @@ def known_languages() -> dict[str, str]:
 
 def lacking_rules(spec: TranslationSpec) -> list[str]:
     """Return a sentence for each language of a model that lacks rules, which says what is not done for it."""
+    from translate.text import languages
+
     unknown = {
         spec.source: languages.unknown_to(spec.source, "source"),
         spec.target: languages.unknown_to(spec.target, "target"),

@@ -20,9 +20,9 @@ from translate.documents import document as documents
 from translate.documents.document import SignedError, Unit
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
-from translate.inference.engine import Engine, without_tag
+from translate.inference.engine import Engine
 from translate.inference.formatting import take_out
-from translate.inference.search import tag_of
+from translate.inference.search import tag_of, without_tag
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.folder import has_forms_of_address
 from translate.models.registry import language_name

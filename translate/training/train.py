@@ -40,7 +40,6 @@ from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, reporting
 from translate.training.checkpoints import Checkpoints, TrainState, folders, name_of, step_of
 from translate.training.distributed import SINGLE_PROCESS, Ranks, Replica, joined, replica_of
-from translate.training.graphs import GraphUpdater
 from translate.training.optimizer import Ema, new_optimizer
 from translate.training.plan import Plan, Start, make_plan
 from translate.training.reporting import ADVICE, Reporter
@@ -159,8 +158,12 @@ def assemble(
     feed = BatchFeed(prepared, config, model.config, replica.device, weights, ranks.rank, ranks.size)
     # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
     splitter = OomSplitter(say, halves=not replica.is_sharded)
-    records = config.cuda_graphs and device.type == "cuda" and ranks.size == 1 and not config.r_drop
-    updater = (GraphUpdater if records else Updater)(
+    kind = Updater
+    if config.cuda_graphs and device.type == "cuda" and ranks.size == 1 and not config.r_drop:
+        from translate.training.graphs import GraphUpdater  # for GPUs alone
+
+        kind = GraphUpdater
+    updater = kind(
         replica.model,
         replica.optimizer,
         config.label_smoothing,
