@@ -525,8 +525,9 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     minutes_of = set[int]()
     for last, (words, language) in clocks.items():
         i = last
-        named, is_clock = words.groupdict(), _is_certain(numbers[i], text, language)
-        hours = _hours(numbers[i].text, n_hours, _half(words), is_late=is_late)
+        named, half = words.groupdict(), _half(words)
+        is_clock = bool(half) or _is_certain(numbers[i], text, language)
+        hours = _hours(numbers[i].text, n_hours, half, is_late=is_late)
         minutes = named.get("exact") or named.get("minutes")
         if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
             minutes_of.add(i + 1)

@@ -24,6 +24,7 @@ _CLOSING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]"
 _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
+_AFTER_NUMBER = re.compile(r"\d\s?\Z")
 _DAY_AND_MONTH = re.compile(r"[0-3]?\d\.(?:0?[1-9]|1[0-2])")  # 24.12.
 _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
@@ -219,6 +220,8 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
         return not (language.speech and match["close"] and language.speech.match(text, match.end()))
     if match["close"] and not match["close"].startswith((")", "*", "_")):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
+    if last in language.units and _AFTER_NUMBER.search(reach.removesuffix(last)):
+        return not word[0].isdigit()
     return _full_stop_ends(last, word, text[start : start + 12], language)
 
 

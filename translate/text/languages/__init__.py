@@ -63,6 +63,7 @@ class Language:
             is found in this form only.
         final_abbreviations: the sentence ends after these if the next word begins one.
         numbered_abbreviations: the sentence goes on after these if a number follows.
+        units: abbreviations of units without a full stop, after which a sentence may end, as in "14 h."
         street: the ending of streets before a number, as in "Hauptstr. 12"; None without one.
         starters: frequent words that begin sentences and are no nouns.
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
@@ -111,6 +112,7 @@ class Language:
     final_abbreviations: Words = Words()
     numbered_abbreviations: Words = Words()
     starters: Words = Words()
+    units: Words = Words()
     street: str | None = None
     ordinal_nouns: re.Pattern[str] | None = None
     speech: re.Pattern[str] | None = None
