@@ -119,7 +119,7 @@ def test_a_server_translates_other_languages(save: Save, tmp_path: Path) -> None
 def test_sentences_without_a_space_between_them_get_one_if_the_target_needs_it(said: str, expected: str) -> None:
     rules = Rules(source="zh", target="en", checks=False)
     (found,) = pipeline.translate(
-        ["你好！你好？你好！"], lambda lines, _: {line: Translation(said) for line in lines}, rules
+        ["你好！你好？你好！"], lambda lines, _=0: {line: Translation(said) for line in lines}, rules
     )
     assert found.text == expected
     assert "".join(one.text for _, one in found.sentences) == found.text
@@ -156,7 +156,7 @@ def test_a_lost_number_is_searched_again_in_the_separators_of_the_target(
 ) -> None:
     """A model that gets a number or a time wrong, and puts a symbol in its place if it reads one."""
 
-    def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+    def search(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         wrong = next(part for part in said.split() if part[0].isdigit())
         whole = "2 pm" if "2 pm" in said else wrong
         return {line: Translation(said.replace(whole, "⟦1⟧") if "⟦1⟧" in line else said) for line in lines}
