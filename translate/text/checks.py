@@ -208,7 +208,7 @@ def _missing_signs(output: str, source: str, language: str, target: str) -> list
         return []
     from translate.text import numbers
 
-    patterns = {sign: numbers.MINUS if sign == "-" else re.compile(re.escape(sign)) for sign in rules.signs}
+    patterns = {sign: numbers.SIGNS.get(sign) or re.compile(re.escape(sign)) for sign in rules.signs}
     words = {
         sign: rules.signs[sign]
         for sign, pattern in patterns.items()
