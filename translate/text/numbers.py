@@ -326,7 +326,8 @@ def _spoken_hours(text: str, language: Language) -> list[Number]:
     """Return the hours in words before o'clock, as numbers."""
     hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
     matches = language.hour.finditer(text) if language.clock.search(text) else ()
-    return [_word(*match.span(1), _read(hours[match[1].lower()], "", False)) for match in matches]
+    known = ((match, hours.get(match[1].lower())) for match in matches)
+    return [_word(*match.span(1), _read(hour, "", False)) for match, hour in known if hour]
 
 
 def _numerals(text: str) -> list[Number]:
@@ -490,7 +491,7 @@ def _power(number: Number, text: str, known: Sequence[Language]) -> tuple[int, b
     for language in known:
         if match := language.scale.match(text, number.stop):
             word = match[1].lower()
-            power = next(int(power) for power, words in language.scales.items() if word in words)
+            power = next((int(power) for power, words in language.scales.items() if word in words), 0)
             is_certain = (
                 len(word) > 1 or word == "k" or _CURRENCY_BEFORE.search(text, max(0, number.start - 2), number.start)
             )

@@ -298,8 +298,11 @@ def test_all_times_of_day_are_held_if_one_is_wrong() -> None:
     assert lacking("Hours: 2–6 pm", "Sprechzeit: 14-18 Uhr") == []
 
 
-@given(st.text(max_size=40) | st.text("12 .,:/€%kUhr ampř漢-", max_size=30), st.sampled_from(["de", "en"]))
-def test_what_is_missing_is_in_order_and_within_the_source(text: str, language: str) -> None:
-    spans = [(start, stop) for start, stop, _ in missing("", text, language, language)]
+CODES = st.sampled_from(["de", "en", "fr", "nl", "xx"])
+
+
+@given(st.text(max_size=40) | st.text("12 .,:/€%kUhru\u202f°à ampř漢-", max_size=30), CODES, CODES)
+def test_what_is_missing_is_in_order_and_within_the_source(text: str, language: str, target: str) -> None:
+    spans = [(start, stop) for start, stop, _ in missing("", text, language, target)]
     ends = [0, *(end for span in spans for end in span), len(text)]
     assert ends == sorted(ends)

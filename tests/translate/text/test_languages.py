@@ -148,6 +148,25 @@ def test_words_of_a_file_are_found(code: str) -> None:
 HOURS = {"de": ["um {} Uhr"], "en": ["at {} pm"], "fr": ["à {} heures", "à {} heure"], "nl": ["om {} uur"], "und": [""]}
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_patterns_in_lists_of_a_file_can_be_read(code: str) -> None:
+    """They are compiled where a text needs them."""
+    rules = rules_of(code)
+    lists = (rules.signs, rules.named_numbers, rules.named_hours, rules.relative_times, rules.added_minutes)
+    for pattern in (*rules.months, *(word for one in lists for words in one.values() for word in words)):
+        assert not re.compile(pattern.replace("{h}", "8")).fullmatch(""), pattern
+    for pattern, one, several in rules.inclusive:
+        assert re.compile(pattern).groups >= max(map(int, re.findall(r"\\(\d)", one + several)), default=0)
+
+
+def test_a_word_that_a_file_forgot_is_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x3.toml"
+    path.write_text("scale = ' (tusen|miljon)'\nclock = ' h'\nhour = '(ett|tva)(?= h)'", encoding="utf-8")
+    rules, find = languages.read(path), languages.find
+    monkeypatch.setattr(languages, "find", lambda code: rules if code == "x3" else find(code))
+    assert missing("5 at two", "5 miljon ett h", "x3", "en") == []
+
+
 def test_a_code_finds_only_a_file_of_a_language() -> None:
     assert languages.find("fr-CA") is languages.find("fr_FR") is languages.find("fr")
     assert languages.find("DE") is languages.find("de")
@@ -208,6 +227,11 @@ def test_numbers_and_times_of_the_documented_language(documented: str, text: str
         ("clock_hours = true", "clock_hours: is a bool in place of a int"),
         ("clock = '('", "clock: missing ), unterminated subpattern at position 0; correct the value"),
         ("clock = ", "correct the file"),
+        ('signs = { "%" = "procent" }', "signs: % is not a list; correct the value"),
+        ('decimal = ","', "decimal and group belong together; name both"),
+        ('times = ["{h} h"]', "times: has not two forms"),
+        ("scale = ' (tusen|miljon'", "scale: missing )"),
+        ("scale = ' tusen'", "scale: has no group; put one around the word"),
     ],
 )
 def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: str) -> None:

@@ -198,7 +198,16 @@ def read(path: Path) -> Language:
             values[key] = _typed(value, kinds[key])
         except (TypeError, re.error) as error:
             raise UserError(f"{path}: {key}: {error}; correct the value") from error
-    return Language(**values)
+    language = Language(**values)
+    for is_wrong, mistake in (
+        (bool(language.decimal) != bool(language.group), "decimal and group belong together; name both"),
+        (len(language.times) not in (0, 2), "times: has not two forms; write one without and one with {minutes}"),
+        (language.scale is not _NEVER and not language.scale.groups, "scale: has no group; put one around the word"),
+        (language.hour is not _NEVER and not language.hour.groups, "hour: has no group; put one around the word"),
+    ):
+        if is_wrong:
+            raise UserError(f"{path}: {mistake}")
+    return language
 
 
 @cache
@@ -238,6 +247,8 @@ def _typed(value: Any, kind: Any) -> Any:
     if is_pattern:
         return re.compile(value)
     if isinstance(value, dict):
+        if strange := [key for key, words in value.items() if type(words) is not list]:
+            raise TypeError(f"{strange[0]} is not a list")
         return {key: tuple(words) for key, words in value.items()}
     if not isinstance(value, list):
         return value
