@@ -63,7 +63,7 @@ _LIGATURE = re.compile("[\u017f\ufb00-\ufb06\U0001d400-\U0001d7ff]")
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _BLANK_ENTITY = re.compile(r"&(?:nbsp|e[nm]sp|thinsp|#0*160|#[xX]0*[aA]0);")
 _ACCENT = re.compile(r"(?<=\w)[\u00b4`](?=\w)")  # typed for an apostrophe
-_INCLUSIVE = re.compile(r"[^\W\d](?:[*:_\u00b7/(\\]|I)[^\W\d_]|\\[*:_]|/-|\(i")  # may be a form for all genders
+_INCLUSIVE = re.compile(r"[^\W\d](?:[*:_\u00b7/(\\]|I)[^\W\d_]|\\[*:_]|/-|\(i|e\.s\b")  # may be a form for all genders
 _SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has seen few
 
 

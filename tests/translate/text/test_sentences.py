@@ -444,7 +444,8 @@ def test_other_signs_within_words_stay(text: str) -> None:
     ("text", "expected"),
     [
         ("les étudiant·e·s", "les étudiants"),
-        ("les étudiant.e.s et les ami(e)s", "les étudiants et les amis"),
+        ("les étudiant.e.s", "les étudiants"),
+        ("tou.te.s les ami(e)s", "tous les amis"),
         ("un·e acteur·rice", "un acteur"),
         ("heureux·ses, tou·te·s", "heureux, tous"),
         ("Chaque élu·e a 10·e et p.ex. x.e.", "Chaque élu a 10·e et p.ex. x.e."),
