@@ -1,7 +1,7 @@
 """The interface of a search engine, and which engine translates with a model.
 
-A translator handles the text and knows models only through `Engine`. PyTorch is imported for `TorchEngine` alone,
-CTranslate2 for its own.
+A translator handles the text and knows models only through `Engine`. Each engine is imported when it is chosen: one
+needs PyTorch, the other CTranslate2.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from transformer.search.hypothesis import Attention, Hypotheses, Request, SearchConfig, TokenIds
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine, package
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
 from translate.text.translation import Opening, Precision
@@ -20,6 +19,7 @@ from translate.text.translation import Opening, Precision
 if TYPE_CHECKING:
     import torch
 
+    from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine
     from translate.inference.torch_engine import TorchEngine, TorchPrecision
 
 
@@ -83,6 +83,8 @@ def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Eng
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """
+    from translate.inference.ctranslate2_engine import CTranslate2Engine, package
+
     opening = opening or Opening()
     name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
     if (folder / CTRANSLATE2_FILE).is_file():
@@ -135,6 +137,8 @@ def _on_cpu(device: str | None) -> bool:
     """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
     if device is not None:
         return device == "cpu"
+    from translate.inference.ctranslate2_engine import package
+
     try:
         has_gpu = package().get_cuda_device_count() > 0
     except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
