@@ -44,12 +44,15 @@ class MosesBpe(Tokenizer):
 
     @classmethod
     def of(cls, codes: bytes, pieces: Sequence[str], source: str, target: str) -> "MosesBpe":
-        """Return the tokenizer of a file of merges, as subword-nmt writes it; UserError if it is none.
+        """Return the tokenizer of a file of merges, as subword-nmt writes it.
+
+        UserError if it is none, or if the package sacremoses is missing.
 
         Args:
             pieces: the special ones and the words of both vocabularies.
             source, target: language codes, which Moses has rules for.
         """
+        optional_package("sacremoses", "paper")  # now, and not at the first translation
         try:
             lines = codes.decode("utf-8").splitlines()
         except UnicodeDecodeError as error:

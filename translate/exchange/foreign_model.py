@@ -198,7 +198,7 @@ def joined(
         pieces = dict.fromkeys([*source, *target, *(piece for model in tokenizers for piece in produced(model))])
         words = [name for name in pieces if name not in taken]
         ours, other = (
-            Tokenizer(rearranged(model, [*_SPECIAL.values(), *words], side if limited else None))
+            Tokenizer(rearranged(model, [*_SPECIAL.values(), *words], side if limited else None, side))
             for model, side in zip(tokenizers, (source, target), strict=True)
         )
         if other.serialized != ours.serialized:
@@ -218,7 +218,9 @@ def produced(serialized: bytes) -> list[str]:
     return [piece.piece for piece in _sentencepiece(serialized).pieces if piece.type not in _SPECIAL_TYPES.values()]
 
 
-def rearranged(serialized: bytes, names: Sequence[str], written: Collection[str] | None = None) -> bytes:
+def rearranged(
+    serialized: bytes, names: Sequence[str], written: Collection[str] | None = None, vocabulary: Collection[str] = ()
+) -> bytes:
     """Return a model file that segments text as before, with other ids.
 
     Args:
@@ -227,6 +229,8 @@ def rearranged(serialized: bytes, names: Sequence[str], written: Collection[str]
             that it does not have can be decoded, and encoding never produces them.
         written: the pieces of more than one character that encoding may produce, as `SetVocabulary` of SentencePiece
             limits it; others are divided. None allows all.
+        vocabulary: the toolkit's pieces of this language. SentencePiece writes a character that it does not know as
+            itself, and the toolkits look it up here, so a character that only this vocabulary has is a piece too.
     """
     model = _sentencepiece(serialized)
     known = {piece.piece: piece for piece in model.pieces if piece.type not in _SPECIAL_TYPES.values()}
@@ -235,6 +239,8 @@ def rearranged(serialized: bytes, names: Sequence[str], written: Collection[str]
     for i, name in enumerate(names):
         old = _Piece(score=0.0, type=_SPECIAL_TYPES[i]) if i in _SPECIAL_TYPES else known.get(name, unused)
         kind = old.type
+        if old is unused and len(name) == 1 and name in vocabulary and not model.trainer_spec.byte_fallback:
+            kind = _Piece.NORMAL
         if written is not None and kind == _Piece.NORMAL and len(name) > 1 and name not in written:
             kind = _Piece.UNUSED
         entries.append(_Piece(piece=name, score=old.score, type=kind))

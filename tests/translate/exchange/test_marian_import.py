@@ -3,7 +3,7 @@
 import dataclasses
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from tests.translate.exchange.marian_files import marian_files
 from transformer.config import ModelConfig
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
@@ -45,14 +46,14 @@ def pieces_of(serialized: bytes) -> list[str]:
     return [processor.id_to_piece(i) for i in range(3, processor.vocab_size())]
 
 
-def marian(folder: Path, *, missing: int = 0, safe: bool = True, codes: Sequence[str] = (), **changes: Any) -> Path:
+def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any) -> Path:
     """A Marian folder with random weights, written by `transformers`; some source pieces may be missing."""
     folder.mkdir()
     source, target = spm(SENTENCES[:90], 60), spm(SENTENCES[90:], 70)
     (folder / "source.spm").write_bytes(source)
     (folder / "target.spm").write_bytes(target)
     words = list(dict.fromkeys([*pieces_of(source)[missing:], *pieces_of(target)]))
-    names = ["</s>", "<unk>", *words, *(f">>{code}<<" for code in codes), "<pad>"]
+    names = ["</s>", "<unk>", *words, "<pad>"]
     (folder / "vocab.json").write_text(json.dumps({name: i for i, name in enumerate(names)}), encoding="utf-8")
     settings = {"source_lang": "de", "target_lang": "en", "separate_vocabs": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -79,6 +80,14 @@ def marian(folder: Path, *, missing: int = 0, safe: bool = True, codes: Sequence
     if not safe:
         torch.save(model.state_dict(), folder / "pytorch_model.bin")
         (folder / "model.safetensors").unlink()
+    return folder
+
+
+def written(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """A folder of the files that `transformers` reads."""
+    folder.mkdir()
+    for name in files.keys() - {"pytorch_model.bin", "tf_model.h5"}:
+        (folder / name).write_bytes(files[name])
     return folder
 
 
@@ -321,6 +330,18 @@ def test_given_translations_are_tokenized_and_scored_as_by_the_original(tmp_path
     assert not (tmp_path / "again" / "target.model").exists()
 
 
+def test_a_letter_that_only_the_other_language_has_is_read_as_by_the_original(tmp_path: Path) -> None:
+    """SentencePiece writes an unknown letter as itself, and the vocabulary of both languages may have it."""
+    folder = marian(tmp_path / "theirs")
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    ours, theirs = ModelFolder.open(tmp_path / "ours").tokenizer, transformers.MarianTokenizer.from_pretrained(folder)
+    assert not sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm")).piece_to_id("V")
+    for text in ["ein Vogel", *SENTENCES[::17]]:
+        known = [piece if piece in theirs.get_vocab() else "<unk>" for piece in theirs.tokenize(text)]
+        assert ours.pieces(ours.encode(text)) == known
+        assert "V" not in text or "V" in known
+
+
 def test_the_settings_that_a_folder_lacks_are_those_of_transformers() -> None:
     theirs = vars(transformers.MarianConfig())
     expected = {name: theirs[name] for name in marian_module.DEFAULTS} | {"decoder_vocab_size": None}
@@ -342,7 +363,8 @@ def test_a_model_of_several_languages_translates_into_the_one_that_is_chosen(
     engine: EngineName, tmp_path: Path
 ) -> None:
     """The original is told by a code before the text."""
-    folder = marian(tmp_path / "theirs", codes=("dan", "nob", "zho_Hant"))
+    files = marian_files(codes=("dan", "nob", "zho_Hant"), languages=("deu", "gmq"))
+    folder = written(tmp_path / "theirs", files)
     import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
     theirs = transformers.MarianTokenizer.from_pretrained(folder)
     model = transformers.MarianMTModel.from_pretrained(folder)
@@ -368,3 +390,29 @@ def test_a_model_of_several_languages_translates_into_the_one_that_is_chosen(
         import_marian(folder, tmp_path / "fi", TEXTS_DE[:1], target="fi")
     import_marian(folder, tmp_path / "nb", TEXTS_DE[:1], target="nb")
     assert [one.text for one in Translator.load(tmp_path / "nb", search).translate_lines(TEXTS_DE)] == said["nb"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_greedy_output_of_1000_sentences_is_that_of_transformers(engine: EngineName, tmp_path: Path) -> None:
+    """Sentences of one length are a batch, so that the original reads no padding."""
+    untied = {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False}  # tied ones repeat one token
+    folder = marian(tmp_path / "theirs", **untied)
+    sentences = [f"{SENTENCES[i % 210]} {SENTENCES[i // 5]}" for i in range(1000)]
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    extra = 9
+    translator = Translator.load(
+        tmp_path / "ours", Search(beam_size=1, max_extra=extra), opening=Opening(engine=engine)
+    )
+    ours = [one.text for one in translator.translate_lines(sentences)]
+    theirs = transformers.MarianTokenizer.from_pretrained(folder)
+    model = transformers.MarianMTModel.from_pretrained(folder)
+    by_length: dict[int, list[int]] = {}
+    for i, ids in enumerate(theirs(sentences)["input_ids"]):
+        by_length.setdefault(len(ids), []).append(i)
+    for length, own in by_length.items():
+        batch, most = theirs([sentences[i] for i in own], return_tensors="pt"), length - 1 + extra
+        ids = model.generate(**batch, num_beams=1, max_length=most + 1, forced_eos_token_id=None)
+        said = theirs.batch_decode(ids[:, :most], skip_special_tokens=True)
+        assert [" ".join(ours[i].split()) for i in own] == [" ".join(one.split()) for one in said]
+    assert len({*ours}) > 500
