@@ -20,10 +20,10 @@ from translate.corpus.batches import Batch
 from translate.training.distributed import full
 from translate.training.update import BatchLengths, Update, Updater
 
-Run = Callable[[], None]
+Work = Callable[[], None]
 
 
-def cuda_graph(run: Run, pool: list[object]) -> Run:
+def cuda_graph(run: Work, pool: list[object]) -> Work:
     """Record what `run` does on the GPU, without doing it; return a function that does it.
 
     Args:
@@ -46,7 +46,7 @@ class GraphUpdater(Updater):
         capture: makes a graph of a function; tests run the function itself.
     """
 
-    capture: Callable[[Run, list[object]], Run] = cuda_graph
+    capture: Callable[[Work, list[object]], Work] = cuda_graph
     _state: "list[_Recorded]" = field(default_factory=list, init=False, repr=False)
 
     def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
@@ -97,14 +97,14 @@ class _Recorded:
         self.sums_2 = torch.zeros(2, dtype=torch.float64, device=device)
         self.values_3 = torch.zeros(3, dtype=torch.float64, device=device)
         self.batches: dict[torch.Size, tuple[Tensor, Tensor, Tensor]] = {}
-        self.graphs: dict[torch.Size | None, Run] = {}
+        self.graphs: dict[torch.Size | None, Work] = {}
         self.pool: list[object] = []
         # A step that is skipped changes nothing, but makes the state of the optimizer, which a graph must find.
         self.sums_2.fill_(torch.nan)
         self.aside(self.apply_gradients)
         self.discard()
 
-    def aside(self, run: Run) -> None:
+    def aside(self, run: Work) -> None:
         """Run on a stream of its own, as PyTorch asks of what comes before a recording."""
         if self.sums_2.is_cuda:
             stream, current = torch.cuda.Stream(), torch.cuda.current_stream()  # type: ignore[no-untyped-call]
