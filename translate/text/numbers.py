@@ -636,10 +636,9 @@ def _relative(text: str, language: Language | None) -> list[Number]:
         return []
     found = []
     for minutes, words in language.relative_times.items():
-        pattern = "|".join(words).replace("{h}", r"(\d{1,2})(?!\d|[.,:]\d)")
-        for match in re.finditer(rf"(?i)\b(?:{pattern})", text):
+        for match in re.finditer(rf"(?i)\b(?:{'|'.join(words)}) (\d{{1,2}})(?!\d|[.,:]\d)", text):
             half = _half(language.clock.match(text, match.end()))
-            hours = _hours(match[match.lastindex or 0], _HALF_DAY, half, is_late=False)
+            hours = _hours(match[1], _HALF_DAY, half, is_late=False)
             moved = tuple(_later(hour, int(minutes)) for hour in hours)
             found.append(_word(*match.span(), Meaning("", hours=moved, is_clock=True)))
     return found

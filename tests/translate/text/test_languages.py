@@ -154,7 +154,7 @@ def test_patterns_in_lists_of_a_file_can_be_read(code: str) -> None:
     rules = rules_of(code)
     lists = (rules.signs, rules.named_numbers, rules.named_hours, rules.relative_times, rules.added_minutes)
     for pattern in (*rules.months, *(word for one in lists for words in one.values() for word in words)):
-        assert not re.compile(pattern.replace("{h}", "8")).fullmatch(""), pattern
+        assert not re.compile(pattern).fullmatch(""), pattern
     for pattern, one, several in rules.inclusive:
         assert re.compile(pattern).groups >= max(map(int, re.findall(r"\\(\d)", one + several)), default=0)
 

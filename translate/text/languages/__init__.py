@@ -90,7 +90,7 @@ class Language:
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for a time, by the hour, or by the hour and minutes.
-        relative_times: words with an hour, {h}, for a time that is counted from it, by the minutes that they add.
+        relative_times: words before an hour that change it, by the minutes that they add.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
         labels: words before a number that is a name, such as that of a version.
