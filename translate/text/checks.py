@@ -152,7 +152,11 @@ def _lost_numbers(output: str, source: str, language: str, target: str) -> list[
     lost = numbers.missing(output, source, target, language)
     if any(number.what.is_clock for number in lost):
         lost += [number for number in numbers.find(source, language) if number.what.is_clock and number.what.hours]
-    return [numbers.held(number, source, language, target) for number in lost]
+    parts = list[tuple[int, int, str]]()
+    for number in sorted(lost):
+        if not parts or number.start >= parts[-1][1]:  # several of one run are held once
+            parts.append(numbers.held(number, source, language, target))
+    return parts
 
 
 def missing_numbers(output: str, source: str, target: str, source_language: str | None = None) -> list[tuple[int, int]]:
@@ -217,9 +221,12 @@ def _missing_signs(output: str, source: str, language: str, target: str) -> list
     lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
     if not lost:
         return []
-    places = [match.span() for sign in lost for match in patterns[sign].finditer(source)]
-    held = dict[int, tuple[int, int, str]]()
+    held = {match.start(): (*match.span(), match[0]) for sign in lost for match in patterns[sign].finditer(source)}
     for number in numbers.find(source, language):
-        part = numbers.held(number, source, language, target)
-        held |= {i: part for i in (*range(part[0], number.start), *range(number.stop, part[1]))}
-    return [held.get(start, (start, stop, source[start:stop])) for start, stop in places]
+        start, stop = numbers.with_signs(number, source)
+        before = range(start, number.start) if number.start == number.run_start else ()
+        after = range(number.stop, stop) if number.stop == number.run_stop else ()
+        if signs := [i for i in (*before, *after) if i in held]:
+            part = numbers.held(number, source, language, target)
+            held |= {i: part for i in signs if part[0] <= i < part[1]}
+    return [*held.values()]

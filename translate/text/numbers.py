@@ -10,9 +10,8 @@ the time is linear in the length of the texts.
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain, pairwise, product
 from typing import NamedTuple
@@ -55,6 +54,8 @@ _READINGS = {  # by the sign before decimals
     for decimal, group in ((",", r"\."), (r"\.", ","))
 }
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
+_DIGITS = re.compile(r"\d+")
+_WITHOUT_SEPARATORS = str.maketrans("", "", ".,")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
@@ -76,12 +77,11 @@ _LONGEST_LABEL = 24  # characters of the words before a number
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
 _PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than almost every sentence
 _WORD = re.compile(r"\w+")
-_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=\w)|(?<=\d)-(?=[^\W\d_])")  # twenty-year-old
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Meaning:
-    """What a number may stand for. Short numbers that mean the same share one object, so they are counted fast.
+class Meaning(NamedTuple):
+    """What a number may stand for.
 
     Attributes:
         text: its digits and separators.
@@ -114,8 +114,9 @@ class Meaning:
     def is_small(self) -> bool:
         """Whether it may be an article, which is not checked."""
         text = self.text
-        is_one = len(text) <= 2 and text.isdecimal() and int(text) <= _LARGEST_UNCHECKED
-        return is_one and not (self.is_clock and self.hours)
+        if len(text) > 2 or not text.isdecimal() or int(text) > _LARGEST_UNCHECKED:
+            return False
+        return not (self.is_clock and self.hours)
 
 
 class Number(NamedTuple):
@@ -155,21 +156,32 @@ def missing(output: str, source: str, target_language: str, source_language: str
     is_loose = not (target and target.scales) or bool(source_language and not (own and own.scales))
     knows_months = bool(target and target.months)
     known = [language for language in (own, target) if language] if source_language else languages.every()
-    found, copied = find(output, target_language, is_loose=is_loose), set[str]()
+    found, has_stops = find(output, target_language, is_loose=is_loose), "." in source
     wanted = find(source, source_language, is_loose=is_loose)
-    if any("." in one.text for one in wanted):
+    if has_stops:
         copied = {f"{_label(one, output)} {one.text}" for one in found if "." in one.text}
-    wanted = [_as_name(one) if _is_name(one, source, copied, known) else one for one in wanted]
+        wanted = [_as_name(one) if _is_name(one, source, copied, known) else one for one in wanted]
     lost = _unmatched(wanted, found, knows_months=knows_months)
-    if lost:
-        words = _in_digits(output, target_language)
-        found = sorted([*find(words, target_language), *_named(words, target_language), *_relative(words, target)])
-        in_words = {one.start for one in _unmatched(wanted, found, knows_months=knows_months)}
-        lost = [one for one in lost if one.start in in_words]
-    if any(map(_letters, lost)):
+    if lost and (in_words := _with_words(output, target_language, found)) is not None:
+        still_lost = {one.start for one in _unmatched(wanted, in_words, knows_months=knows_months)}
+        lost = [one for one in lost if one.start in still_lost]
+    if not source.isascii() and any(map(_letters, lost)):
         written = {*_WORD.findall(output)}
         lost = [one for one in lost if _letters(one) not in written]
-    return [_as_name(one) if _may_be_name(one, source, known) else one for one in lost]
+    return [_as_name(one) if _may_be_name(one, source, known) else one for one in lost] if has_stops else lost
+
+
+def _with_words(text: str, language: str, found: list[Number]) -> list[Number] | None:
+    """Return the numbers of a text, those in words included; None if it has none in words.
+
+    Args:
+        found: its numbers in digits.
+    """
+    words = _in_digits(text, language)
+    named = [*_named(words, language), *_relative(words, languages.find(language))]
+    if words == text and not named:
+        return None
+    return sorted([*(found if words == text else find(words, language)), *named])
 
 
 def _letters(number: Number) -> str:
@@ -294,12 +306,14 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     """
     rules = languages.find(language) if language else None
     found, followed = list[Number](), list[int]()  # indices of those before a word
-    readings = dict[str, list[tuple[int, int, Meaning]]]()
+    separators = rules.separators if rules else ""
     for run in _RUN.finditer(text):
         start, stop = run.span()
-        context = text[start - 1 if start else 0 : stop + 1]
-        if (read := readings.get(context)) is None:
-            read = readings[context] = _read_run(context, rules.separators if rules else "")
+        if (digits := text[start:stop]).isdecimal():
+            read = [(0, stop - start, _whole(digits))]
+        else:
+            read_run = _read_run if stop - start <= _LONGEST_CACHED else _read_run.__wrapped__
+            read = read_run(text[start - 1 if start else 0 : stop + 1], separators)
         for i, j, what in read:
             if what.is_round and (
                 _DECADE_END.match(text, start + j) or text[start + i - 1 : start + i] in _APOSTROPHES
@@ -362,6 +376,7 @@ def _word(start: int, stop: int, what: Meaning) -> Number:
     return Number(start, stop, stop, start, stop, what)
 
 
+@lru_cache(2**12)
 def _read_run(context: str, separators: str) -> list[tuple[int, int, Meaning]]:
     """Return the numbers of a run, each with start and stop in it.
 
@@ -370,53 +385,56 @@ def _read_run(context: str, separators: str) -> list[tuple[int, int, Meaning]]:
         separators: of its language.
     """
     start, stop = int(not context[0].isdecimal()), len(context) - (not context[-1].isdecimal())
-    if context[start:stop].isdigit() or _is_date(context, start, stop):
+    if _is_date(context, start, stop):
         spans = [(start, stop)]
     else:
         spans = [atom.span() for atom in _ATOM.finditer(context, start, stop)]
     read = list[tuple[int, int, Meaning]]()
     for i, j in spans:
-        meaning = _read if j - i <= _LONGEST_CACHED else _read.__wrapped__
-        what = meaning(context[i:j], separators, _is_date(context, i, j))
+        what = _read(context[i:j], separators, _is_date(context, i, j))
         if read and what.is_whole and len(what.text) == 2 and read[-1][2].is_whole and len(read[-1][2].text) == 4:
-            what = replace(what, values=(*what.values, read[-1][2].text[:2] + what.text))  # 91 after 1990 is 1991 too
+            what = what._replace(values=(*what.values, read[-1][2].text[:2] + what.text))  # 91 after 1990 is 1991 too
         read.append((i - start, j - start, what))
     return read
 
 
 def _is_date(text: str, start: int, stop: int) -> bool:
-    date = None if text[start:stop].isdigit() else _DATE.match(text, start)
+    date = None if text[start:stop].isdecimal() else _DATE.match(text, start)
     return date is not None and date.end() == stop
 
 
-@lru_cache(2**12)
+def _whole(text: str) -> Meaning:
+    """Return what a number of digits alone may stand for."""
+    text = _ascii(text)
+    return Meaning(text, (_without_zeros(text),), is_round=len(text) in (2, 4) and text[-1] == "0")
+
+
+def _without_zeros(digits: str) -> str:
+    """Return digits as a value: 08 is 8, but 007 is a code, or a part of a telephone number."""
+    return digits if digits[0] != "0" or len(digits) > 2 else _integer(digits)
+
+
 def _read(text: str, separators: str, is_date: bool) -> Meaning:
     text = _ascii(text)
+    if text.isdecimal():
+        return _whole(text)
     values, parts = _values(text, separators), tuple[Values, ...]()
-    if text.isdigit():
-        return Meaning(text, values, is_round=len(text) in (2, 4) and text[-1] == "0")
-    groups = re.findall(r"\d+", text)
+    groups = _DIGITS.findall(text)
     if is_date or not values or _CENTS.search(text) or _GROUP.search(text):
         if values and not is_date:  # 1.234,56 may be 1,234 euros 56
             groups = ["".join(groups[:-1]), groups[-1]]
-        parts = _date_parts(groups, text) if is_date else tuple((_value(group),) for group in groups)
+        parts = _date_parts(groups, text) if is_date else tuple([(_integer(group),) for group in groups])
     elif values[0].endswith(".5"):  # two and a half
         parts = tuple((part,) for part in (values[0][:-2], _HALF) if part not in ("0", "1"))
     return Meaning(text, values, parts, int(is_date))
 
 
-@lru_cache(2**12)
 def _decade(what: Meaning) -> Meaning:
-    return replace(what, values=tuple(dict.fromkeys([*what.values, *_year(what.text[-2:])])))
-
-
-@lru_cache(2**12)
-def _as_meant(what: Meaning) -> Meaning:
-    return replace(what, is_name=True)
+    return what._replace(values=tuple(dict.fromkeys([*what.values, *_year(what.text[-2:])])))
 
 
 def _as_name(number: Number) -> Number:
-    return number._replace(what=_as_meant(number.what))
+    return number._replace(what=number.what._replace(is_name=True))
 
 
 def _date_parts(groups: Sequence[str], text: str) -> tuple[Values, ...]:
@@ -437,27 +455,31 @@ def _ascii(digits: str) -> str:
 def _values(text: str, separators: str) -> tuple[str, ...]:
     """Return the values of digits with separators: by those of a language, or else of others; by all if it has none."""
     text = _GROUP.sub("", text)
-    if text.isdigit():
-        is_code = len(text) > 2 and text[0] == "0"  # or a part of a telephone number: 007 is not 7
-        return (text if is_code else text.lstrip("0") or "0",)
-    found = {d: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
+    if text.isdecimal():
+        return (_without_zeros(text),)
     decimal = separators[:1]
-    is_certain = decimal in found and not _has_strange_sign(text, separators)
-    return (found[decimal],) if is_certain else tuple(dict.fromkeys(found.values()))
+    if decimal and not _has_strange_sign(text, separators) and (match := _READINGS[decimal].fullmatch(text)):
+        return (_value(match[1], match[2] or ""),)
+    matches = (pattern.fullmatch(text) for pattern in _READINGS.values())
+    return tuple(dict.fromkeys(_value(match[1], match[2] or "") for match in matches if match))
+
+
+def _integer(digits: str) -> str:
+    return digits.lstrip("0") or "0"
 
 
 def _value(whole: str, decimals: str = "", power: int = 0) -> str:
     """Return a number times ten to the power; `whole` may have separators of groups."""
-    whole = re.sub(r"\D", "", whole)
+    whole = whole.translate(_WITHOUT_SEPARATORS)
     digits, point = whole + decimals, len(whole) + power
     digits += "0" * (point - len(digits))
     decimals = digits[point:].rstrip("0")
-    return (digits[:point].lstrip("0") or "0") + (f".{decimals}" if decimals else "")
+    return _integer(digits[:point]) + (f".{decimals}" if decimals else "")
 
 
 def _year(group: str) -> tuple[str, ...]:
     """Return the values of a part of a date: a year of two digits is one of a century too."""
-    return (_value(group), *(f"{century}{group}" for century in (19, 20, 18) if len(group) == 2))
+    return (_integer(group), *(f"{century}{group}" for century in (19, 20, 18) if len(group) == 2))
 
 
 def _scale(
@@ -477,13 +499,12 @@ def _scale(
             numbers[i] = numbers[i]._replace(what=_times(numbers[i].what, power, False))
 
 
-@lru_cache(2**12)
 def _times(what: Meaning, power: int, is_certain: bool) -> Meaning:
     """Return what a number times ten to the power may stand for; also the number itself if that is not certain."""
     scaled = tuple(_value(*value.partition(".")[::2], power) for value in what.values)
     if is_certain and scaled:
-        return replace(what, values=scaled, power=power)
-    return replace(what, values=(*scaled, *what.values))
+        return what._replace(values=scaled, power=power)
+    return what._replace(values=(*scaled, *what.values))
 
 
 def _power(number: Number, text: str, known: Sequence[Language]) -> tuple[int, bool]:
@@ -536,17 +557,17 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
             with_minutes = tuple((h, int(minutes)) for h, _ in hours)
             hours = with_minutes if named.get("exact") else hours + with_minutes
         moved, end = _moved(hours, text, words.end(), language)
-        numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, moved, is_clock), end=end)
+        numbers[i] = _at(numbers[i], moved, is_clock)._replace(end=end)
         while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text, known):
             i -= 1
             if not (hours := _hours(numbers[i].text, n_hours, "", is_late=is_late)):
                 break
-            numbers[i] = numbers[i]._replace(what=_at(numbers[i].what, hours, is_clock))
+            numbers[i] = _at(numbers[i], hours, is_clock)
     for i in colons:
         what = numbers[i].what
         if not what.is_clock:
             hours = _hours(what.text, n_hours, "", is_late=is_late)
-            numbers[i] = numbers[i]._replace(what=_at(what, hours, False))
+            numbers[i] = _at(numbers[i], hours, False)
     return [number for i, number in enumerate(numbers) if i not in minutes_of] if minutes_of else numbers
 
 
@@ -598,9 +619,8 @@ def _half(words: re.Match[str] | None) -> str:
     return named.get("half", "a" if "early" in named else "p" if "late" in named else "").lower()
 
 
-@lru_cache(2**12)
-def _at(what: Meaning, hours: tuple[Hour, ...], is_clock: bool) -> Meaning:
-    return replace(what, hours=hours, is_clock=is_clock)
+def _at(number: Number, hours: tuple[Hour, ...], is_clock: bool) -> Number:
+    return number._replace(what=number.what._replace(hours=hours, is_clock=is_clock))
 
 
 @lru_cache(2**12)
@@ -655,7 +675,7 @@ def _names(code: str) -> tuple[re.Pattern[str], list[Meaning]]:
     named |= {Meaning("", (f"{_MONTH}{i}",)): words for i, words in enumerate(language.months, start=1)}
     if not named:
         return re.compile(r"(?!)"), []
-    return re.compile(rf"\b(?:{'|'.join(f'({words})' for words in named.values())})"), list(named)
+    return re.compile(rf"\b(?=[^\W\d_])(?:{'|'.join(f'({words})' for words in named.values())})"), list(named)
 
 
 def _hour(text: str) -> Hour:
@@ -682,42 +702,59 @@ def _in_digits(text: str, language: str) -> str:
 
 # Matching
 
-_Key = tuple[object, ...]
+_Key = tuple[str, object]  # a kind of _KEYS, and what a number of a translation is found by
+_KEYS: Mapping[str, Callable[[Meaning], Iterable[object]]] = {
+    "value": lambda what: what.values,
+    "text": lambda what: ((what.text, what.power),),
+    "copy": lambda what: () if what.is_clock else (what.text,),
+    "time": lambda what: what.hours,
+    "clock": lambda what: what.hours if what.is_clock else (),
+    "hour": lambda what: () if what.is_clock else _any_hours(what.text),
+}
 
 
 class _Pool:
     """The numbers of a translation, each of which is the counterpart of at most one number of the source.
 
-    Numbers of one meaning are counted together.
+    Numbers of one meaning are counted together. A table for each kind of key is made when it is first asked for.
     """
 
     def __init__(self, numbers: Sequence[Number], *, knows_months: bool) -> None:
         self._numbers = numbers
-        self._left = Counter(number.what for number in numbers)
+        self._left = Counter([number.what for number in numbers])
         self._knows_months = knows_months
-        self._places: defaultdict[_Key, list[Meaning]] = defaultdict(list)
-        for what in reversed(self._left):
-            for key in _keys(what):
-                self._places[key].append(what)
+        self._tables = dict[str, dict[object, list[Meaning]]]()
         self._groups: Counter[str] | None = None
+
+    def _table(self, kind: str) -> dict[object, list[Meaning]]:
+        if (table := self._tables.get(kind)) is None:
+            table = self._tables[kind] = {}
+            keys_of = _KEYS[kind]
+            for what in reversed(self._left):
+                for key in keys_of(what):
+                    table.setdefault(key, []).append(what)
+        return table
 
     def _take(self, keys: Iterable[_Key], n: int) -> int:
         """Take up to n numbers that are found by the keys; return how many."""
         n_wanted = n
-        for key in keys:
-            places = self._places.get(key, [])
+        for kind, key in keys:
+            places = self._table(kind).get(key)
             while places and n:
                 n_taken = min(n, self._left[places[-1]])
                 self._left[places[-1]] -= n_taken
                 n -= n_taken
                 if not self._left[places[-1]]:
                     places.pop()
+            if not n:
+                break
         return n_wanted - n
 
     def take_time(self, what: Meaning, n: int) -> int:
         """Take the same time of day, or a number without words beside it that may be the hour."""
-        keys = [("time", hour) for hour in what.hours]
-        return self._take([*keys, *(("hour", hour) for hour in what.hours)], n)
+        if not what.hours:
+            return 0
+        return self._take([(kind, hour) for kind in ("time", "hour") for hour in what.hours], n)
 
     def take_value(self, what: Meaning, n: int) -> int:
         """Take a copy or a number of the same value; a number without o'clock may be a time of day."""
@@ -725,10 +762,12 @@ class _Pool:
             return 0 if what.is_clock else self._take([("copy", what.text)], n)
         keys: list[_Key] = [("value", value) for value in what.values]
         if what.is_name and _HAS_DECIMALS.search(what.text):  # version 3.10 is not 3.1
-            keys = [("text", what.text.replace(".", ","), 0)]
+            keys = [("text", (what.text.replace(".", ","), 0))]
         if what.is_name or not keys:  # another copy may have another value: 8.848 in German is 8,848 in English
-            keys.insert(0, ("text", what.text, what.power))
-        return self._take([*keys, *(("clock", hour) for hour in _any_hours(what.text))], n)
+            keys.insert(0, ("text", (what.text, what.power)))
+        if len(what.text) <= _LONGEST_HOUR:
+            keys += [("clock", hour) for hour in _any_hours(what.text)]
+        return self._take(keys, n)
 
     def take_parts(self, what: Meaning, n: int) -> int:
         """Take numbers that stand for the parts of a number, or a part of another one, such as the year of a date."""
@@ -738,7 +777,7 @@ class _Pool:
         if what.is_whole:
             parts = (what.values,)
         elif what.hours:  # 3:15 may be 3 minutes 15
-            parts = tuple((_value(part),) for part in what.text.split(":"))
+            parts = tuple((_integer(part),) for part in what.text.split(":"))
         n_taken = 0
         while parts and n_taken < n and self._take_each(parts, what.spare):
             n_taken += 1
@@ -778,20 +817,11 @@ def _steps(what: Meaning) -> Sequence[Values]:
         return (what.values,)
     if what.spare or not what.text.isascii():
         return what.parts or (what.values,)
-    return ((),) if what.values else [(_value(group),) for group in re.findall(r"\d+", what.text)]
+    return ((),) if what.values else [(_integer(group),) for group in _DIGITS.findall(what.text)]
 
 
 def _is_month(value: str) -> bool:
     return value.startswith(_MONTH)
-
-
-def _keys(what: Meaning) -> list[_Key]:
-    """Return what a number of a translation is found by."""
-    keys: list[_Key] = [("text", what.text, what.power), *(("value", value) for value in what.values)]
-    keys += [("time", hour) for hour in what.hours]
-    if what.is_clock:
-        return [*keys, *(("clock", hour) for hour in what.hours)]
-    return [*keys, ("copy", what.text), *(("hour", hour) for hour in _any_hours(what.text))]
 
 
 def _any_hours(text: str) -> tuple[Hour, ...]:
@@ -806,11 +836,15 @@ def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_month
         knows_months: whether the names of the language's months are known.
     """
     pool = _Pool(found, knows_months=knows_months)
-    lost = defaultdict[Meaning, list[Number]](list)
-    for number in wanted:
-        lost[number.what].append(number)
+    wanted = [number for number in wanted if not number.what.is_small]
+    lost = Counter([number.what for number in wanted])
     for take in (pool.take_time, pool.take_value, pool.take_parts):
-        for what, several in lost.items():
-            if several and not what.is_small:
-                del several[: take(what, len(several))]
-    return sorted(number for what, several in lost.items() if not what.is_small for number in several)
+        for what, n in lost.items():
+            if n:
+                lost[what] -= take(what, n)
+    last_first = []
+    for number in reversed(wanted):
+        if lost[number.what]:
+            lost[number.what] -= 1
+            last_first.append(number)
+    return last_first[::-1]
