@@ -15,6 +15,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a part of the path is not a folder; name another",
     errno.EISDIR: "name a file",
     errno.EACCES: "change the permissions, or name another",
+    errno.EPERM: "change the permissions, or name another",
     errno.ENOSPC: "free space on the disk",
     errno.EFBIG: "raise the limit of the size of files, such as ulimit -f",
     errno.EDQUOT: "free space of your quota",
@@ -62,9 +63,16 @@ class Terminated(KeyboardInterrupt):
 
 
 def say(message: str) -> None:
-    """Write one line to stderr, after the program's name; line breaks become spaces, control characters are escaped."""
+    """Write one line to stderr, after the program's name; line breaks become spaces, control characters are escaped.
+
+    Without effect if stderr is a file on a full disk; BrokenPipeError if nobody reads it any more.
+    """
     lines = (line.strip() for line in message.splitlines())
-    print(f"translate: {printable(' '.join(line for line in lines if line))}", file=sys.stderr, flush=True)
+    try:
+        print(f"translate: {printable(' '.join(line for line in lines if line))}", file=sys.stderr, flush=True)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
 
 
 def printable(text: str) -> str:

@@ -451,7 +451,14 @@ def test_a_full_disk_gives_a_one_line_error(
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert main(["--model", model, "Hallo"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
+    assert capsys.readouterr().err == "translate: standard output: No space left on device; free space on the disk\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_messages_on_a_full_disk_change_no_exit_code() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, "--model", "none", "Ja"], stdout=subprocess.PIPE, stderr=full, timeout=120)
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
@@ -460,7 +467,7 @@ def test_unwritable_output_at_exit_causes_no_message_of_python() -> None:
     os.close(read)
     full = os.open("/dev/full", os.O_WRONLY)
     for stdout, code, said in (
-        (full, 2, b"translate: No space left on device; free space on the disk\n"),
+        (full, 2, b"translate: standard output: No space left on device; free space on the disk\n"),
         (write, 141, b""),
     ):
         done = subprocess.run([*COMMAND, "--help"], stdout=stdout, stderr=subprocess.PIPE, timeout=120)
@@ -597,7 +604,7 @@ def test_an_output_keeps_its_link_and_its_permissions(model: str, tmp_path: Path
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_disk_filled_by_output_gives_a_one_line_error(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", model, "Hallo", "--output", "/dev/full"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
+    assert capsys.readouterr().err == "translate: /dev/full: No space left on device; free space on the disk\n"
 
 
 @pytest.mark.parametrize("name", ["new.en", "old.en"])

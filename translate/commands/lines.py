@@ -593,7 +593,7 @@ def writable(output: Path | None, *, force: bool = False) -> AbstractContextMana
         return nullcontext(sys.stdout)
     try:
         if output.exists() and not output.is_file():  # a pipe, which may have no other name, or a device
-            return output.open("w", encoding="utf-8", newline="\n")
+            return _device(output, output.open("w", encoding="utf-8", newline="\n"))
         place = Path(os.path.realpath(output))  # a symbolic link stays one
         with contextlib.suppress(FileNotFoundError):
             # Fails for a read-only file and for links in a circle, which renaming would replace.
@@ -601,6 +601,12 @@ def writable(output: Path | None, *, force: bool = False) -> AbstractContextMana
     except OSError as error:
         raise _unwritable(output, error) from error
     return _moved_when_complete(place, output, force=force)
+
+
+@contextlib.contextmanager
+def _device(output: Path, file: TextIO) -> Iterator[TextIO]:
+    with naming(output), file:
+        yield file
 
 
 def _unwritable(output: Path, error: OSError) -> UserError:

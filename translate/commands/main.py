@@ -5,6 +5,7 @@ that help is printed at once. What begins with no command is translated: `transl
 `translate text "Guten Morgen"`.
 """
 
+import errno
 import os
 import sys
 import threading
@@ -59,6 +60,7 @@ GROUPS = {
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PRINTING = {*GROUPS["Compare"], *GROUPS["Understand"], "models", "keys"}  # `text` and `decode` may write to a file
 
 _SUMMARY = """
@@ -223,8 +225,9 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OptionError):
         return error.typed
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{reason(error)}"
+        # An error of writing names no file. Files are written under their names, so what is left is standard output.
+        name = error.filename or ("standard output" if error.errno in _FULL else "")
+        return f"{name}: {reason(error)}" if name else reason(error)
     return str(error)
 
 

@@ -42,7 +42,7 @@ from translate.corpus.sources import (
 )
 from translate.corpus.tokenizer import Tokenizer, affordable, train
 from translate.errors import Say, UserError, reason
-from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
+from translate.files import cannot_read, json_sha256, locked, new_folder, read_json, recover_folder, write_json
 from translate.text.formality import LANGUAGE, TAGS
 
 if TYPE_CHECKING:
@@ -246,8 +246,10 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest: Manifest = read_json(path)
         known = manifest["format"]
-    except OSError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder}: no prepared corpus there; run `translate prepare` first") from error
+    except OSError as error:
+        raise UserError(cannot_read(path, error)) from error
     except (ValueError, KeyError) as error:
         raise UserError(f"{path}: damaged, or not written by `translate prepare`; run it again") from error
     if known != FORMAT:
@@ -413,6 +415,8 @@ def _load_array(path: Path) -> np.ndarray:
     try:
         # A plain array over the same mapping: slices of np.memmap itself are several times slower.
         return np.asarray(np.load(path, mmap_mode="r"))
+    except PermissionError as error:
+        raise UserError(cannot_read(path, error)) from error
     except (OSError, ValueError, EOFError) as error:
         raise UserError(f"{path}: missing or damaged; run `translate prepare` again") from error
 

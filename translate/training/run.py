@@ -291,6 +291,8 @@ def load_json(path: Path, *, consequence: str = _CONSEQUENCE) -> Record:
     """Return the JSON object in a file of a run; UserError, with the `consequence`, if it is missing or damaged."""
     try:
         return files.read_json(path)
+    except PermissionError as error:
+        raise UserError(files.cannot_read(path, error)) from error
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: missing or damaged, so {consequence}") from error
 

@@ -614,6 +614,17 @@ def test_the_error_for_an_unprepared_folder_names_the_command(tmp_path: Path) ->
         read_tokens(tmp_path)
 
 
+def test_a_prepared_corpus_that_may_not_be_read_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("translate.corpus.prepare.read_json", refused)
+    with pytest.raises(UserError, match=r"manifest\.json: cannot be read: Permission denied; change the permissions"):
+        Prepared.open(tmp_path)
+
+
 def test_an_unwritable_destination_gives_a_one_sentence_error(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match="cannot write the prepared corpus: "):

@@ -53,6 +53,27 @@ def test_a_full_disk_keeps_the_earlier_checkpoint_and_leaves_no_partial_one(toy,
     checkpoints.verify(kept)
 
 
+def test_a_file_system_that_refuses_permissions_stops_no_checkpoint(toy, monkeypatch):
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    for name in ("chmod", "fchmod", "lchmod", "chown", "fchown"):
+        monkeypatch.setattr(f"os.{name}", refused, raising=False)
+    toy.trainer("run", max_steps=4).train()
+    (saved,) = checkpoints.folders(toy.folder / "run/checkpoints")
+    checkpoints.verify(saved)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_a_checkpoint_that_may_not_be_written_is_named_with_its_remedy(toy, monkeypatch, number):
+    def refused(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(checkpoints, "save_file", refused)
+    with pytest.raises(UserError, match=rf"step-0*3: cannot save .*{os.strerror(number)}; change the permissions"):
+        save_at(toy.trainer("run"), 3)
+
+
 def test_a_checkpoint_is_on_the_disk_after_its_line_in_the_log(toy, monkeypatch):
     """After a power failure, there is no checkpoint that the log does not have, and none with an empty file."""
     synced: list[str] = []
