@@ -22,6 +22,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
+from reprlib import Repr
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -48,6 +49,8 @@ Options = TypeVar("Options")
 
 HELP = ("-h, --help", "Show this message and exit.")
 _NARROWEST = 60
+_SHORT = Repr()  # for values in messages
+_SHORT.maxstring = _SHORT.maxother = 60
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def validate(instance: "DataclassInstance") -> None:
     """
     for name, hint in _hints(type(instance)).items():
         if not _fits(value := getattr(instance, name), hint):
-            raise OptionError(name, repr(value), f"should be {_wanted(hint)}")
+            raise OptionError(name, _SHORT.repr(value), f"should be {_wanted(hint)}")
 
 
 @cache

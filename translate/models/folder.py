@@ -138,7 +138,12 @@ class TranslationSpec:
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
+            cause = (
+                "" if isinstance(error, KeyError) else f" ({str(error).removeprefix(f'{path}: ').rpartition('() ')[2]})"
+            )
+            raise UserError(
+                f"{path}: damaged, or not written by this program{cause}; copy the model folder again"
+            ) from error
         with suppress(CheckpointError):  # which is reported when the network is read
             n_layers = load_config(folder).n_decoder_layers
             if spec.alignment_layer is not None and spec.alignment_layer >= n_layers:

@@ -94,6 +94,22 @@ def test_a_foreign_translation_file_is_refused(parts: ModelFolder, tmp_path: Pat
         ModelFolder.open(tmp_path / "x")
 
 
+@pytest.mark.parametrize("key", ["max_extra", "beam_size", "alpha", "max_source_tokens"])
+@pytest.mark.parametrize("value", [10**9, 10**30, 1e30, -1, "x" * 10**6, [[]], True])
+def test_a_value_out_of_its_bounds_is_named_with_its_key(
+    parts: ModelFolder, tmp_path: Path, key: str, value: object
+) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    (values["decoding"] if key in values["decoding"] else values)[key] = value
+    path.write_text(json.dumps(values), encoding="utf-8")
+    if key == "max_source_tokens" and type(value) is int and value > 0:
+        pytest.skip("has no upper bound")
+    with pytest.raises(UserError, match=rf"translation\.json: damaged, .* \({key} = .{{1,70}}: should be") as caught:
+        ModelFolder.open(tmp_path / "x")
+    assert len(str(caught.value)) < 400 + len(str(path))
+
+
 def test_a_newer_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
     path = copy(parts, tmp_path / "x") / "translation.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"format": 1', '"format": 7'), encoding="utf-8")
