@@ -18,7 +18,8 @@ the pairs, `put_back` writes them into the translation:
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it.
-- White space is outside of a pair; punctuation at its ends is inside where it is in the source.
+- White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
+  in another sentence, with white space on both sides, has it in the translation too.
 
 Elements of blocks, images, line breaks, code and variables are no formatting: they are placeholders, which stay in the
 sentence as symbols.
@@ -48,6 +49,7 @@ from translate.text.sentences import Piece
 Span = tuple[int, int]
 
 _HALF = 0.5  # of the attention of a word
+_BLANKS = (" ", "\u00a0")
 _HERE = "\ue000"  # of private use, and so never in a protected text
 _LEAST = 1e-6  # a squared weight
 _UNCERTAIN = 0.2  # a share from this to 1 minus this does not decide by itself
@@ -251,7 +253,30 @@ def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
     numbers = {id(mark): n for n, mark in enumerate(kept)}
     for opening, closing in pairs:
         opening.partner, closing.partner = numbers[id(closing)], numbers[id(opening)]
+    for mark in kept:
+        if mark.partner is None:
+            _take_space(mark, text)
     return kept
+
+
+def _take_space(mark: _Mark, text: str) -> None:
+    """Let a mark have the white space between it and the words that it ends or begins, if it has some on both sides."""
+    before, after = text[mark.start - 1 : mark.start], text[mark.stop : mark.stop + 1]
+    if mark.closes and before in _BLANKS and (not after or after.isspace()):
+        mark.text = before + mark.text
+        mark.start -= not after  # where white space follows, the text without marks keeps both
+    elif mark.opens and after in _BLANKS and (not before or before.isspace()):
+        mark.text += after
+        mark.stop += not before
+
+
+def _settled(text: str, place: int, mark: str) -> tuple[int, str]:
+    """Return place and mark, which goes between two spaces that the text has there already, without its own."""
+    if mark[:1].isspace() and text[place : place + 2].isspace() and len(text) >= place + 2:
+        return place + 1, mark[1:]
+    if mark[-1:].isspace() and place >= 2 and text[place - 2 : place].isspace():
+        return place - 1, mark[:-1]
+    return place, mark
 
 
 def _mark(text: str, start: int, stop: int) -> _Mark | None:
@@ -518,7 +543,8 @@ class _Placement:
             (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.held if b <= place), mark)
             for place, *_, mark in sorted(self._marks(root, 1))
         ]
-        return _with(self.pair.translation, marks)
+        text = self.pair.translation
+        return _with(text, sorted((_settled(text, *one) for one in marks), key=lambda one: one[0]))
 
     def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
         """Yield the place of each mark within an element, its rank among those of the same place, and its text.

@@ -178,6 +178,10 @@ def test_no_tag_is_lost_or_doubled_in_damaged_markup(parts: list[str], seed: int
         ("Der <b>Hund läuft. Die Katze</b> schläft.", "<b>läuft. Hund</b> Der schläft. <b>Katze Die</b>"),
         # No partner at all; a variable is none.
         ("Der </i>rote Hund", "Hund rote Der</i>"),
+        # White space on both sides of such a mark stays there.
+        ("Der </i> rote Hund", "Hund rote Der </i>"),
+        ("Der rote Hund </s>", "Hund rote Der </s>"),
+        ("Der <b> rote Hund", "<b> Hund rote Der"),
         ("Der <name> läuft <b>gern</b>", "<b>gern</b> läuft <name> Der"),
         ("Der <b> rote </b> Hund", "Hund <b>rote</b> Der"),
         ("Das <b>{name}</b> da", "da <b>{name}</b> Das"),
