@@ -23,6 +23,7 @@ _MARKERS = ("", "s", "^", "D", "v")
 # d_model and warm-up steps: base and big of table 3, and base with twice the warm-up.
 SCHEDULES = ((512, 4_000), (1_024, 4_000), (512, 8_000))
 LAST_STEP = 20_000
+_LARGEST = 1e30  # of a measurement; matplotlib cannot divide an axis up to the largest number
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,13 @@ def grid_chart(table: Record) -> "Figure":
 
 
 def _series(records: Sequence[Record], kind: str, key: str) -> tuple[list[int], list[float]]:
-    """Return updates and values of a kind of line; values that are missing are skipped."""
-    points = [(line["step"], line[key]) for line in records if line["kind"] == kind and line.get(key) is not None]
+    """Return updates and values of a kind of line; values that are missing, or no plausible number, are skipped."""
+    points = [(line["step"], line[key]) for line in records if line["kind"] == kind and _is_measured(line.get(key))]
     return [step for step, _ in points], [value for _, value in points]
+
+
+def _is_measured(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _label(axes: "Axes", x: str, y: str) -> None:

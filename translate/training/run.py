@@ -357,8 +357,9 @@ def _record(line: str) -> Record:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    is_whole = isinstance(record, dict) and isinstance(record.get("kind"), str) and isinstance(record.get("step"), int)
-    return record if is_whole else {}
+    if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
+        return {}
+    return record if type(step := record.get("step")) is int and step >= 0 else {}
 
 
 def _start(peak: float) -> Record:

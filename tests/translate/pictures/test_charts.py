@@ -47,6 +47,12 @@ def test_curves_are_the_values_of_the_run() -> None:
     assert [line.get_xydata().tolist() for line in bleu.lines] == [[[2, 1.5], [4, 2.5]]]
 
 
+@pytest.mark.parametrize("value", ["x", [], True, 1e308, float("inf")])
+def test_values_that_are_no_measurement_are_left_out(value: object) -> None:
+    damaged = [*LINES, {"kind": "valid", "step": 6, "nll": value, "bleu": value}]
+    assert rendered(learning_curves({"r": damaged}), "svg") == rendered(learning_curves({"r": LINES}), "svg")
+
+
 def test_without_bleu_there_is_one_chart() -> None:
     assert len(learning_curves({"one": LINES[:1], "two": []}).axes) == 1
 

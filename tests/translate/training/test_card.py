@@ -249,7 +249,16 @@ def test_values_of_wrong_types_in_the_manifest_of_a_run_are_refused_or_harmless(
 
 
 @pytest.mark.parametrize(
-    "line", ["[" * 99_999, "5", '{"kind": 5, "step": 1}', '{"kind": "valid", "step": "one"}', '{"kind": "final"}', "{}"]
+    "line",
+    [
+        "[" * 99_999,
+        "5",
+        '{"kind": 5, "step": 1}',
+        '{"kind": "final", "step": -1}',
+        '{"kind": "valid", "step": "one"}',
+        '{"kind": "final"}',
+        "{}",
+    ],
 )
 def test_a_damaged_line_of_the_metrics_is_skipped_as_one_that_was_cut_off(run, line):
     records, page = Run(run).records(), card(run)
