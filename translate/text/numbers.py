@@ -65,7 +65,7 @@ _DASH = r"\s?[-\u2013\u2014]\s?"  # between the numbers of a range
 _LONGEST_RANGE = 7  # characters between its numbers
 # Between words or numbers it is a hyphen or a dash, and after the day in 12.-14. too.
 _MINUS = r"(?<![\w)\].,:;/-])(?<!\d\s)(?<!\d\.\s)[-\u2212\u2013]"
-# Signs that are others in some places; after a letter, as in n°, a degree is none.
+# Signs that are others in some places: a hyphen, and the sign of degrees after a letter, as in the French no.
 SIGNS = {"-": re.compile(rf"{_MINUS}(?=[\u20ac$\u00a3\u00a5]?\d)"), "\u00b0": re.compile(r"(?<![^\W\d_])\u00b0")}
 _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
 _SIGN_BEFORE = re.compile(rf"(?:{_SIGNS}[ \u00a0]?|{_MINUS})\Z")

@@ -37,17 +37,18 @@ _BULLET = re.compile(
     r"|>{1,9}\s*|-(?=[^\W\d_a-z][a-z\u00df-\u00ff])|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
 )
 
-# Marks that have a space before them in French, and belong to the text before it.
-_ALONE = r"[!?;:\u00bb](?=[\s.,!?;:)\u00bb]|\Z)"
+# In French these marks have a space before them, and belong to the text before it.
+_ALONE = r"(?=[\s.,!?;:)\u00bb]|\Z)"
+_QUOTE_ALONE = rf"\u00bb{_ALONE}"
 # In order of preference; a match ends where the next part may begin.
 _CUTS = (
     # No full stop after one or two letters, which may be an abbreviation.
     re.compile(
-        rf"(?:(?<=\w\w\w)\.|[!?;:\u2026])(?:[\"'\u201c\u201d\u00bb\u00ab)\]]|\s{_ALONE})*\s++(?!{_ALONE})"
+        rf"(?:(?<=\w\w\w)\.|[!?;:\u2026])(?:[\"'\u201c\u201d\u00bb\u00ab)\]]|\s{_QUOTE_ALONE})*\s++(?!{_QUOTE_ALONE})"
         r"|\s[\u2013\u2014]\s"
     ),
     re.compile(r",\s+"),
-    re.compile(rf"\s++(?!{_ALONE})"),
+    re.compile(rf"(?<=[\w)\u00bb])\s++(?![!?;:\u00bb]{_ALONE})|(?<![\w)\u00bb])\s++"),
 )
 _MARGIN = 0.25  # share of the text at either end in which it is not divided
 

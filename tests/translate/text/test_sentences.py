@@ -352,6 +352,7 @@ def test_every_part_fits_and_the_parts_are_the_text(text, limit):
         ("« Il est parti ce soir ! » a dit la femme", ["« Il est parti ce soir ! »", "a dit la femme"]),
         ("Il est parti hier ; elle est encore là", ["Il est parti hier ;", "elle est encore là"]),
         ("Elle est déjà là ?", ["Elle est", "déjà là ?"]),
+        ("?! ?! ?! ?!", ["?! ?!", "?! ?!"]),
         ("Elle sait : »Komm her« ist gut", ["Elle sait :", "»Komm her« ist gut"]),
         ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
     ],
