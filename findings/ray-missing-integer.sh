@@ -11,7 +11,7 @@ import pyarrow as pa
 import ray
 from finding import expect
 
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 ray.data.DataContext.get_current().enable_progress_bars = False
 table = pa.table({"id": pa.array([2**53 + 1, None, 3], pa.int64())})
 

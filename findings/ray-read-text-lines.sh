@@ -10,7 +10,7 @@ from pathlib import Path
 import ray
 from finding import expect
 
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 ray.data.DataContext.get_current().enable_progress_bars = False
 content = "one\ntwo\fthree\nfour\u2028five\n"
 Path("text.txt").write_text(content, encoding="utf-8")

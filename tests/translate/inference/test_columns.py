@@ -111,7 +111,7 @@ def test_a_first_batch_without_a_text_decides_no_type(column, expected):
 @pytest.mark.parametrize("batch_format", ["numpy", "pandas", "pyarrow"])
 def test_blocks_of_ray_without_a_text_are_written_as_text(parts, tmp_path, batch_format):
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR")
+    ray.init("local", num_cpus=1, include_dashboard=False, logging_level="ERROR")
     try:
         rows = ray.data.from_items([{"text": text} for text in ("der Hund", None, None, None)], override_num_blocks=4)
         column = ColumnTranslator(parts.folder.resolve(), "text", "translation", beam_size=2)
@@ -126,7 +126,7 @@ def test_blocks_of_ray_without_a_text_are_written_as_text(parts, tmp_path, batch
 def test_rays_workers_give_the_same_rows(parts, expected, tmp_path):
     ray = pytest.importorskip("ray")
     pytest.importorskip("pandas")
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    ray.init("local", num_cpus=2, include_dashboard=False, logging_level="ERROR")
     try:
         rows = ray.data.from_items([{"id": i, "text": text} for i, text in enumerate(TEXTS)], override_num_blocks=3)
         options = {"model": str(parts.folder.resolve()), "column": "text", "into": "translation", "beam_size": 2}
