@@ -112,10 +112,11 @@ def _pairs(folders: Sequence[Path]) -> list[str]:
     used, notes = dict[str, Path](), dict[str, None]()
     for folder in folders:
         spec = TranslationSpec.load(folder)
-        pair = f"{spec.source}-{spec.target}"
-        if (first := used.setdefault(pair, folder)) != folder:
-            say(f"{folder}: is not served, since {first} translates {pair} too")
-        notes |= dict.fromkeys(registry.lacking_rules(spec))
+        for target in spec.targets:
+            pair = f"{spec.source}-{target}"
+            if (first := used.setdefault(pair, folder)) != folder:
+                say(f"{folder}: is not served for {pair}, since {first} translates {pair} too")
+            notes |= dict.fromkeys(registry.lacking_rules(spec.towards(target)))
     for note in notes:
         say(note)
     return sorted(used)

@@ -5,6 +5,7 @@ needs PyTorch, the other CTranslate2.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -106,6 +107,20 @@ def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Eng
         package()  # names the package if it is missing
         raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
     return open_members([folder], opening)
+
+
+def towards(engine: Engine, target: str) -> Engine:
+    """Return an engine of the same loaded model for one of its target languages; UserError if it lacks the language."""
+    from translate.inference.ctranslate2_engine import CTranslate2Engine
+
+    spec = engine.spec.towards(target)
+    if spec is engine.spec:
+        return engine
+    if isinstance(engine, CTranslate2Engine):
+        return replace(engine, spec=spec)
+    other = copy(engine)
+    other.spec = spec
+    return other
 
 
 def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":

@@ -232,6 +232,7 @@ async def frontend_settings(request: Request) -> Response:
             "alignment": options.alignment,
             "requestLimit": options.requests,
             "formality": [{"source": s, "target": t} for s, t in state.service.pool.with_forms_of_address],
+            "models": state.service.pool.cards,
             "language": {
                 "source": {"code": source, "name": language_name(source)},
                 "target": {"code": target, "name": language_name(target)},

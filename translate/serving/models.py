@@ -11,9 +11,11 @@ from pathlib import Path
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine, open_engine
+from translate.inference.engine import Engine, open_engine, towards
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, has_forms_of_address
+from translate.models.origin import Origin
+from translate.models.registry import card
 from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
@@ -31,6 +33,7 @@ class _Model:
     """A model folder, and its engine if it is loaded.
 
     Attributes:
+        engines: the engine for each target language that was asked for, all of the same loaded model.
         version: of the files that were loaded.
         tried, retry_at: the version that could not be loaded, and when to try it again: the reason may have been
             another than the files, such as a lack of memory.
@@ -39,6 +42,7 @@ class _Model:
     folder: Path
     has_forms_of_address: bool
     engine: Engine | None = None
+    engines: dict[str, Engine] = field(default_factory=dict)
     version: _Version = ()
     tried: _Version = ()
     retry_at: float = 0.0
@@ -58,6 +62,7 @@ class ModelPool:
 
     Attributes:
         pairs: the language pairs, in alphabetical order.
+        cards: what is known of each model, in the order of the folders.
     """
 
     def __init__(
@@ -68,9 +73,14 @@ class ModelPool:
         retry_after: float = RETRY_SECONDS,
     ) -> None:
         self._models: dict[Pair, _Model] = {}
+        self.cards: list[dict[str, object]] = []
         for folder in folders:
             spec = TranslationSpec.load(folder)
-            self._models.setdefault((spec.source, spec.target), _Model(folder, _has_forms_of_address(folder, spec)))
+            model = _Model(folder, _has_forms_of_address(folder, spec))
+            pairs = [(spec.source, target) for target in spec.targets]
+            if new := [pair for pair in pairs if pair not in self._models]:
+                self._models |= dict.fromkeys(new, model)
+                self.cards.append(_card(folder, spec.source, [target for _, target in new]))
         self.pairs = sorted(self._models)
         self._unload_after, self._retry_after = unload_after, retry_after
         self._open = open
@@ -78,7 +88,7 @@ class ModelPool:
     @property
     def n_loaded(self) -> int:
         """Number of models in memory."""
-        return sum(model.engine is not None for model in self._models.values())
+        return len({id(model) for model in self._models.values() if model.engine is not None})
 
     @property
     def with_forms_of_address(self) -> list[Pair]:
@@ -98,6 +108,9 @@ class ModelPool:
             engine = model.engine
             if engine is None:
                 raise ModelUnavailableError(f"The model from {pair[0]} to {pair[1]} cannot be loaded")
+            if pair[1] not in model.engines:
+                model.engines[pair[1]] = towards(engine, pair[1])
+            engine = model.engines[pair[1]]
             model.n_users += 1
         try:
             yield engine
@@ -112,7 +125,7 @@ class ModelPool:
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
                 if model.engine is not None and is_idle:
-                    model.engine, model.version = None, ()
+                    model.engine, model.engines, model.version = None, {}, ()
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
@@ -126,7 +139,7 @@ class ModelPool:
         fields: dict[str, object] = {"model": "-".join(pair), "folder": str(model.folder)}
         try:
             engine = self._open(model.folder)
-            if (engine.spec.source, engine.spec.target) != pair:
+            if not engine.spec.speaks(*pair):
                 raise UserError(f"{model.folder}: has another language pair now; restart the server")
         except Exception as error:  # safetensors, SentencePiece and CTranslate2 have exceptions of their own
             problem = {"problem": str(error), "old model used": model.engine is not None}
@@ -134,9 +147,24 @@ class ModelPool:
             # A damaged folder is not read again for every request.
             model.tried, model.retry_at = version, time.monotonic() + self._retry_after
         else:
-            model.engine, model.version, model.tried = engine, version, ()
+            model.engine, model.engines, model.version, model.tried = engine, {}, version, ()
             model.has_forms_of_address = has_forms_of_address(engine.tokenizer, engine.spec)
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
+
+
+def _card(folder: Path, source: str, targets: Sequence[str]) -> dict[str, object]:
+    """Return the name of a model, the first line of its card and, of an added model, where it came from."""
+    added = Origin.load(folder)
+    lines = (line.strip().lstrip("#").strip() for line in (card(folder) or "").split("\n"))
+    return {
+        "name": folder.parent.name if folder.name == "model" else folder.name,
+        "source": source,
+        "targets": [*targets],
+        "about": next(filter(None, lines), ""),
+        "origin": added.source if added else "",
+        "revision": added.revision if added else "",
+        "license": added.license if added else "",
+    }
 
 
 def _has_forms_of_address(folder: Path, spec: TranslationSpec) -> bool:

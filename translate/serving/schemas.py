@@ -25,6 +25,7 @@ from python_multipart import FormParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
+from translate.models.registry import language_name
 from translate.serving.access import RefusedError
 from translate.serving.files import suffixes
 
@@ -242,6 +243,18 @@ class Pair(BaseModel):
     target: str
 
 
+class ModelCard(BaseModel):
+    """What is known of a model; `origin`, `revision` and `license` are empty unless `translate models add` added it."""
+
+    name: str
+    source: str = Field(description="Code of a language")
+    targets: list[str] = Field(description="Codes of languages")
+    about: str = Field(description="First line of its card")
+    origin: str = Field(description="Repository, address or path")
+    revision: str
+    license: str
+
+
 class FrontendSettings(BaseModel):
     """Answer of /frontend/settings."""
 
@@ -259,6 +272,18 @@ class FrontendSettings(BaseModel):
                 "alignment": True,
                 "requestLimit": 0,
                 "formality": [],
+                "models": [
+                    {
+                        "name": f"{source}-{target}",
+                        "source": source,
+                        "targets": [target],
+                        "about": f"{language_name(source)} to {language_name(target)}, 14.1 M parameters, int8",
+                        "origin": "",
+                        "revision": "",
+                        "license": "",
+                    }
+                    for source, target in (("de", "en"), ("en", "de"))
+                ],
                 "language": {"source": {"code": "de", "name": "German"}, "target": {"code": "en", "name": "English"}},
             }
         }
@@ -275,6 +300,7 @@ class FrontendSettings(BaseModel):
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
     formality: list[Pair] = Field(description="Where the form of address can be chosen; not in LibreTranslate")
+    models: list[ModelCard] = Field(description="The models; not in LibreTranslate")
     language: FrontendLanguages
 
 

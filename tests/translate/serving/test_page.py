@@ -928,3 +928,11 @@ def test_screenshots(
                 page.screenshot(path=folder / f"page-{width}-{theme}.png")
                 assert not scrolls_sideways(page)
                 page.close()
+
+
+def test_the_models_are_shown_with_what_is_known_of_them(server: Live, page: Page) -> None:
+    page.goto(server.url)
+    models = page.locator("#models")
+    expect(models.locator("li").first).to_be_hidden()
+    models.locator("summary").click()
+    expect(models.locator("li b")).to_have_text(["German \u2192 English: run0", "English \u2192 German: back0"])

@@ -23,8 +23,10 @@ from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
 from translate.inference.torch_engine import TorchEngine
+from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
+from translate.models.origin import Origin
 from translate.serving import files
 from translate.serving.access import Access, KeyStore, Rates
 from translate.serving.api import _append, _threads
@@ -250,6 +252,29 @@ def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolde
         assert opened == [folders[0]] * 2
     with pytest.raises(KeyError), pool.engine(("de", "xx")):
         pass
+
+
+def test_a_model_of_several_languages_is_loaded_once_and_serves_them_all(parts: ModelFolder, tmp_path: Path) -> None:
+    tags = dict(zip(("da", "nb", "sv"), parts.tokenizer.pieces([40, 41, 42]), strict=True))
+    spec = replace(parts.spec, target="gmq", tags=tags)
+    model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "north")
+    Origin("hub", "owner/north", revision="c" * 40, license="mit").save(tmp_path / "north")
+    pool, scheduler = ModelPool([tmp_path / "north"], 0.0), Scheduler(2, 512)
+    assert pool.pairs == [("de", "da"), ("de", "nb"), ("de", "sv")]
+    assert [(card["name"], card["targets"], card["license"], card["origin"]) for card in pool.cards] == [
+        ("north", ["da", "nb", "sv"], "mit", "owner/north")
+    ]
+    service = Service(pool, scheduler)
+    for target in tags:
+        opening = Opening(target=target)
+        expected = Translator.load(tmp_path / "north", opening=opening)("der Hund schläft im Haus.")
+        said = service.translate(Ticket("a client"), ["der Hund schläft im Haus."], "de", target, "text")
+        assert said.texts == [expected]
+    assert pool.n_loaded == 1
+    with pool.engine(("de", "da")) as one, pool.engine(("de", "nb")) as other, pool.engine(("de", "da")) as again:
+        assert one is again
+        assert one is not other
+        assert one.translator is other.translator  # type: ignore[attr-defined]
 
 
 def test_an_unloaded_model_leaves_the_memory(folders: list[Path]) -> None:

@@ -7,6 +7,7 @@ import { acceptFiles } from "./files.js";
 import { Formality } from "./formality.js";
 import { Languages, UNKNOWN } from "./languages.js";
 import { recall, remember } from "./memory.js";
+import { showModels } from "./models.js";
 import * as output from "./output.js";
 import { Paragraphs } from "./paragraphs.js";
 import { Pace, Requests } from "./requests.js";
@@ -19,6 +20,7 @@ const isMac = /^Mac/.test(navigator.platform); // Alt+S types a letter there, su
 
 const settings = await patiently("frontend/settings");
 const languages = new Languages(await patiently("languages"), settings.language, () => renew());
+showModels(settings.models, (code) => languages.name(code));
 const formality = new Formality(settings.formality, () => renew());
 const paragraphs = new Paragraphs();
 const pace = new Pace(settings.requestLimit ?? 0);
