@@ -134,6 +134,8 @@ def running() -> Iterator[Hub]:
 
         def content(self, file: str, content: bytes, head: dict[str, str]) -> None:
             asked = self.headers.get("Range")
+            if self.headers.get("If-Range", head["ETag"]) != head["ETag"]:
+                asked = None
             start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
             if asked:
                 head |= {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}

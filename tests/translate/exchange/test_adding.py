@@ -1,6 +1,7 @@
 """Models are added, updated and removed from a hub on the loopback address, packages and folders."""
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.translate.conftest import SENTENCES
 from tests.translate.exchange import hub as hubs
+from tests.translate.exchange import packages
 from tests.translate.exchange.hub import Hub
 from tests.translate.exchange.marian_files import marian_files
 from translate.commands.main import main
@@ -351,3 +354,72 @@ def test_a_killed_download_is_done_by_the_same_command(tmp_path: Path) -> None:
             env=settings, check=True, capture_output=True, text=True,
         )  # fmt: skip
         assert said.stdout.strip()
+
+
+@pytest.fixture
+def package(hub: Hub, tmp_path: Path) -> tuple[str, bytes]:
+    """The address of a package, which is behind a redirect, and its bytes."""
+    path = packages.write(tmp_path / "x.argosmodel", packages.files(tmp_path / "model", SENTENCES))
+    content = path.read_bytes()
+    path.unlink()
+    hub.add("owner/packages", {"x.argosmodel": content})
+    return f"{hub.url}/owner/packages/resolve/main/x.argosmodel", content
+
+
+def ranges(hub: Hub) -> list[str | None]:
+    return [asked for method, path, asked in hub.requests if method == "GET" and "/cdn/" in path]
+
+
+def test_a_package_at_an_address_goes_on_where_it_broke(
+    hub: Hub, package: tuple[str, bytes], models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, content = package
+    monkeypatch.setattr("translate.exchange.download.time.sleep", lambda seconds: None)
+    hub.breaks["x.argosmodel"] = [5000, 7000]
+    digest = hashlib.sha256(content).hexdigest()
+    assert main(["models", "add", f"{url}#sha256={digest}"]) == 0
+    assert ranges(hub) == [None, "bytes=5000-", "bytes=12000-"]
+    found = Origin.load(models / "argos-de-en")
+    assert found is not None
+    assert (found.kind, found.sha256, found.revision) == ("address", digest, "1.7")
+    assert not any((models.parent / "downloads").iterdir())
+
+
+def test_an_interrupted_package_is_continued_by_the_same_command_unless_it_has_changed(
+    hub: Hub,
+    package: tuple[str, bytes],
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url, content = package
+    monkeypatch.setattr("translate.exchange.download.time.sleep", lambda seconds: None)
+    hub.breaks["x.argosmodel"] = [5000, *[0] * 9]
+    error = refused(capsys, "add", url)
+    assert "the connection broke" in error
+    assert "which goes on after 5,000 bytes" in error
+    assert not models.exists() or not any(models.iterdir())
+    hub.breaks.clear()
+    hub.requests.clear()
+    assert main(["models", "add", url]) == 0
+    assert ranges(hub) == ["bytes=5000-"]
+    hub.breaks["x.argosmodel"] = [5000, *[0] * 9]
+    told(capsys)
+    refused(capsys, "add", url, "--name", "again")
+    hub.breaks.clear()
+    hub.repositories["owner/packages"].commits["f" * 40] = {"x.argosmodel": content + b"\0"}  # another file
+    hub.requests.clear()
+    assert main(["models", "add", url, "--name", "again"]) == 0
+    assert Origin.load(models / "again").sha256 == hashlib.sha256(content + b"\0").hexdigest()  # type: ignore[union-attr]
+    told(capsys)
+    assert main(["models", "update", "again"]) == 0
+    assert "again: is up to date" in told(capsys)
+
+
+def test_a_package_with_another_digest_is_refused_and_not_kept(
+    hub: Hub, package: tuple[str, bytes], models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, _ = package
+    assert "is not the file with this SHA-256" in refused(capsys, "add", f"{url}#sha256={'0' * 64}")
+    assert not models.exists() or not any(models.iterdir())
+    assert main(["models", "add", url]) == 0
