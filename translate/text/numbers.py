@@ -59,6 +59,7 @@ _WITHOUT_SEPARATORS = str.maketrans("", "", ".,")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
+_HOUR_AND_MINUTES = re.compile(r"(?<![\d.,:])(1?\d|2[0-4]) ([0-5]\d)(?!\d|[.,:]\d)")
 _APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
 _DASH = r"\s?[-\u2013\u2014]\s?"  # between the numbers of a range
@@ -178,7 +179,7 @@ def _with_words(text: str, language: str, found: list[Number]) -> list[Number] |
         found: its numbers in digits.
     """
     words = _in_digits(text, language)
-    named = [*_named(words, language), *_relative(words, languages.find(language))]
+    named = [*_named(words, language), *_with_minutes(words)]
     if words == text and not named:
         return None
     return sorted([*(found if words == text else find(words, language)), *named])
@@ -199,8 +200,11 @@ def held(number: Number, source: str, source_language: str, target_language: str
     what, own, target = number.what, languages.find(source_language), languages.find(target_language)
     if target and target.times and what.is_clock and len(what.hours) == 1:
         return number.start, number.end, _clock(what.hours[0], target)
-    if what.is_clock:
+    if what.is_clock and number.text:
         return number.start, number.stop, number.text
+    if what.is_clock:  # half past eight, in either half of the day
+        h, minutes = what.hours[0]
+        return number.start, number.stop, f"{h}:{minutes:02}"
     start, stop = with_signs(number, source)
     text = source[start:stop]
     is_quantity = (number.run_start, number.run_stop) == (number.start, number.stop) and not what.is_name
@@ -298,7 +302,7 @@ def _begins(number: Number, text: str) -> bool:
 
 
 def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Number]:
-    """Return the numbers in digits of a text, and the hours in words before o'clock, in order.
+    """Return the numbers in digits of a text, hours in words before o'clock, and times such as half past 8, in order.
 
     Args:
         language: its code; None, or one without rules, takes the words of all languages that have some.
@@ -333,15 +337,25 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     if followed:
         _scale(found, followed, text, known, is_loose=is_loose)
     may_have_times = followed or ":" in text or any(language.clock_before for language in known)
-    return _timed(found, followed, text, known) if may_have_times else found
+    if may_have_times:
+        found = _timed(found, followed, text, known)
+    if relative := [number for language in known for number in _relative(text, language)]:
+        places = {i for number in relative for i in range(number.start, number.stop)}
+        found = sorted([*relative, *(number for number in found if number.start not in places)])
+    return found
 
 
 def _spoken_hours(text: str, language: Language) -> list[Number]:
     """Return the hours in words before o'clock, as numbers."""
-    hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
     matches = language.hour.finditer(text) if language.clock.search(text) else ()
-    known = ((match, hours.get(match[1].lower())) for match in matches)
-    return [_word(*match.span(1), _read(hour, "", False)) for match, hour in known if hour]
+    hours = ((match, _hour_in_digits(match[1].lower(), language.hour_words)) for match in matches)
+    return [_word(*match.span(1), _whole(hour)) for match, hour in hours if hour.isdecimal()]
+
+
+@cache
+def _hour_in_digits(hour: str, words: tuple[str, ...]) -> str:
+    """Return an hour that is one of the words in digits; others stay."""
+    return next((str(i) for i, word in enumerate(words, start=1) if re.fullmatch(word, hour)), hour)
 
 
 def _numerals(text: str) -> list[Number]:
@@ -528,7 +542,8 @@ def _is_range(first: Number, second: Number, text: str, known: Sequence[Language
 
 @cache
 def _range(words: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join([_DASH, *(rf"\s{re.escape(word)}\s" for word in words)]))
+    between = "|".join([_DASH, *(rf"\s{re.escape(word)}\s" for word in words)])
+    return re.compile(rf"(?:\s?h)?(?:{between})")
 
 
 def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Sequence[Language]) -> list[Number]:
@@ -555,7 +570,8 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
         if minutes and i + 1 < len(numbers) and numbers[i + 1].start < words.end():  # 8 Uhr 30
             minutes_of.add(i + 1)
             with_minutes = tuple((h, int(minutes)) for h, _ in hours)
-            hours = with_minutes if named.get("exact") else hours + with_minutes
+            is_exact = named.get("exact") or named.get("short")  # 8h30
+            hours = with_minutes if is_exact else hours + with_minutes
         moved, end = _moved(hours, text, words.end(), language)
         numbers[i] = _at(numbers[i], moved, is_clock)._replace(end=end)
         while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text, known):
@@ -572,8 +588,12 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
 
 
 def _clock_words(number: Number, text: str, known: Sequence[Language]) -> tuple[re.Match[str], Language] | None:
-    found = ((language.clock.match(text, number.stop), language) for language in known)
-    return next(((words, language) for words, language in found if words), None)
+    for language in known:
+        words = language.clock.match(text, number.stop)
+        is_short = words is not None and words.groupdict().get("short") is not None
+        if words and (not is_short or _follows(language.before_hour, number, text)):
+            return words, language
+    return None
 
 
 def _after_words(
@@ -596,8 +616,9 @@ def _follows(words: re.Pattern[str] | None, number: Number, text: str) -> bool:
 
 
 def _is_certain(number: Number, text: str, language: Language) -> bool:
-    """Return whether a number before words for hours is a time of day and no duration."""
-    return language.before_hour is None or _follows(language.before_hour, number, text)
+    """Return whether a number before words for hours, found by `_clock_words`, is a time of day and no duration."""
+    is_clear = language.before_hour is None or "short" in language.clock.groupindex
+    return is_clear or _follows(language.before_hour, number, text)
 
 
 def _moved(hours: tuple[Hour, ...], text: str, start: int, language: Language) -> tuple[tuple[Hour, ...], int]:
@@ -650,18 +671,23 @@ def _named(text: str, code: str) -> list[Number]:
     return [_word(*match.span(), meanings[(match.lastindex or 1) - 1]) for match in pattern.finditer(text)]
 
 
-def _relative(text: str, language: Language | None) -> list[Number]:
+def _relative(text: str, language: Language) -> list[Number]:
     """Return the times of day that are counted from an hour, such as a quarter past 8."""
-    if language is None:
-        return []
     found = []
-    for minutes, words in language.relative_times.items():
-        for match in re.finditer(rf"(?i)\b(?:{'|'.join(words)}) (\d{{1,2}})(?!\d|[.,:]\d)", text):
-            half = _half(language.clock.match(text, match.end()))
-            hours = _hours(match[1], _HALF_DAY, half, is_late=False)
-            moved = tuple(_later(hour, int(minutes)) for hour in hours)
+    for match in language.relative_time.finditer(text):
+        *words, hour = match.groups()
+        minutes = next(int(m) for m, word in zip(language.relative_times, words, strict=True) if word)
+        half = _half(language.clock.match(text, match.end()))
+        if hours := _hours(_hour_in_digits(hour.lower(), language.hour_words), _HALF_DAY, half, is_late=False):
+            moved = tuple(_later(hour, minutes) for hour in hours)
             found.append(_word(*match.span(), Meaning("", hours=moved, is_clock=True)))
     return found
+
+
+def _with_minutes(text: str) -> list[Number]:
+    """Return the times of day that may be hour and minutes in words, as 8 30 for eight thirty."""
+    matches = _HOUR_AND_MINUTES.finditer(text)
+    return [_word(*match.span(), Meaning("", hours=_any_hours(f"{match[1]}:{match[2]}"))) for match in matches]
 
 
 @cache

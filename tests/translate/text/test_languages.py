@@ -140,7 +140,8 @@ def test_words_of_a_file_are_found(code: str) -> None:
         for word in words:
             texts = (f"5 {word}", f"5{word}", f"5 {word.upper()}€", f"5{word}€")
             assert any(m and m[1].lower() == word for text in texts if (m := rules.scale.match(text, 1))), (power, word)
-    for i, word in enumerate(rules.hour_words, start=1):
+    shortest = [re.sub(r".\?", "", word) for word in rules.hour_words]  # of "eins?", ein stands before Uhr
+    for i, word in enumerate(shortest, start=1):
         text = next(text for text in HOURS[code] if rules.hour.search(text.format(word)))
         assert rules.hour.search(text.format(word))[1] == word, (i, word)
 

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from translate.text import languages, numbers
+from translate.text.checks import missing
 from translate.text.numbers import held
 
 AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)
@@ -307,6 +308,70 @@ def test_german_times_that_are_counted_from_an_hour(source: str, output: str, is
     assert bool(lost(source, output, ("en", "de"))) == is_lost
 
 
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("Wir treffen uns um halb neun.", "We meet at half past eight."),
+        ("Um halb neun", "At 8:30"),
+        ("Um halb neun abends", "At 8:30 pm"),
+        ("Um halb neun Uhr", "At half past eight"),
+        ("Um halb eins", "At half-past twelve"),
+        ("Um halb 9", "At 8:30 am"),
+        ("Um Viertel vor neun", "At a quarter to nine"),
+        ("Um Viertel nach acht", "At 8:15"),
+        ("Um viertel acht", "At a quarter past seven"),
+        ("Um drei Viertel acht", "At a quarter to eight"),
+        ("Um fünf vor halb neun", "At twenty-five past eight"),
+        ("Es ist 20 nach drei.", "It is twenty past three."),
+        ("Um 9 h", "At 9 am"),
+        ("Um 21 h", "At 9 p.m."),
+        ("Um 9h30", "At 9:30"),
+        ("Um 18.30 h", "At 6:30 pm"),
+        ("Von 9 bis 17 h", "From 9 am to 5 pm"),
+        ("Von 9 h bis 17 h", "From 9 am to 5 pm"),
+        ("Es dauert 9 h.", "It takes 9 hours."),
+        ("Im Viertel vor acht Jahren", "In the quarter eight years ago"),
+        ("In einem Viertel nach zwei Tagen", "In a quarter after two days"),
+    ],
+)
+def test_a_time_counted_from_an_hour_and_a_sign_for_hours_are_read(german: str, english: str) -> None:
+    assert lost(german, english) == []
+    assert lost(english, german, ("en", "de")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "pair"),
+    [
+        ("Wir treffen uns um halb neun.", "We meet at half past nine.", ("de", "en")),
+        ("Wir treffen uns um halb neun.", "We meet at nine.", ("de", "en")),
+        ("Um halb 9", "At 9:30", ("de", "en")),
+        ("Um halb neun", "At eight forty", ("de", "en")),
+        ("Um Viertel vor neun", "At a quarter to ten", ("de", "en")),
+        ("Um Viertel nach acht", "At a quarter to eight", ("de", "en")),
+        ("Um 9 h", "At 9 pm", ("de", "en")),
+        ("Ab 18 h", "From 6 am", ("de", "en")),
+        ("Um 9h30", "At 9:30 pm", ("de", "en")),
+        ("Um 18.30 h", "At 6:30 am", ("de", "en")),
+        ("Von 9 bis 17 h", "From 9 am to 5 am", ("de", "en")),
+        ("At half past eight", "Um halb acht", ("en", "de")),
+        ("At half past eight", "Um acht Uhr", ("en", "de")),
+        ("At a quarter to nine", "Um Viertel nach neun", ("en", "de")),
+        ("At a quarter past eight", "Um Viertel vor acht", ("en", "de")),
+        ("At twenty past three", "Um 20 nach vier", ("en", "de")),
+    ],
+)
+def test_another_time_counted_from_an_hour_is_missing(source: str, output: str, pair: tuple[str, str]) -> None:
+    assert missing(output, source, *pair)
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_halb_is_half_an_hour_before(hour: int, other: int) -> None:
+    words = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
+    source = f"Der Zug fährt um halb {words[hour % 12]}."  # hour:30
+    for output in (f"The train leaves at {other}:30.", f"The train leaves at half past {other}."):
+        assert (lost(source, output) == []) == (hour == other)
+
+
 @given(st.integers(0, 23), st.integers(0, 23), st.integers(0, 59))
 def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: int) -> None:
     half = f"{other % 12 or 12}:{minutes:02} {'ap'[other >= 12]}m"
@@ -335,6 +400,8 @@ def test_every_time_of_day_has_one_counterpart(hour: int, other: int, minutes: i
         ("5 p.m.", ("en", "de"), "17 Uhr"),
         ("12:15 am", ("en", "de"), "0:15 Uhr"),
         ("8 o'clock", ("en", "de"), "8"),
+        ("halb neun", ("de", "en"), "8:30"),
+        ("quarter to nine", ("en", "de"), "8:45"),
         ("7 in the evening", ("en", "de"), "19 Uhr"),
         ("£1,250", ("en", "de"), "£1.250"),
         ("$1.5m", ("en", "de"), "$1,5m"),
@@ -416,6 +483,8 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
         "2½ ",
         "Ⅳ",
         "Haus 1.250 ",
+        "halb neun ",
+        "um 9h30 ",
     ],
 )
 def test_the_time_is_linear_in_the_length(unit: str) -> None:

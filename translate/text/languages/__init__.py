@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -80,17 +80,18 @@ class Language:
         ranges: words between the two numbers of a range.
         clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", `early` and
             `late` for words of the same sense, and for minutes `minutes`, which may also be another number, or `exact`,
-            which may not, if the language has them.
-        before_hour: matches the words before an hour, up to its first character, without which `clock` may be a
-            duration; None if it never is.
+            which may not, if the language has them. A group `short` is a sign for hours, such as h.
+        before_hour: matches the words before an hour, up to its first character, without which `clock`, or only
+            `short` if it has this group, may be a duration; None if it never is.
         clock_before: matches the words before a number, up to it, that is a time of day without words after it.
         added_minutes: words after `clock` that change the time, by the minutes that they add.
         hour: matches a word for an hour before such words, which is its group.
-        hour_words: these words, in order.
+        hour_words: regular expressions of these words, in order.
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for a time, by the hour, or by the hour and minutes.
-        relative_times: words before an hour that change it, by the minutes that they add.
+        relative_times: regular expressions of words before an hour that change it, by the minutes that they add.
+        counted: matches words after a number that it counts, which then is no hour.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
         labels: words before a number that is a name, such as that of a version.
@@ -135,12 +136,23 @@ class Language:
     later: re.Pattern[str] = _NEVER
     named_hours: dict[str, tuple[str, ...]] = field(default_factory=dict)
     relative_times: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    counted: re.Pattern[str] = _NEVER
     named_numbers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     months: tuple[str, ...] = ()
     labels: Words = Words()
     times: tuple[str, ...] = ()
     signs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     latex: tuple[str, ...] = ()
+
+    @cached_property
+    def relative_time(self) -> re.Pattern[str]:
+        """Matches such words, in a group for each number of minutes, and an hour in words or digits, the last group."""
+        if not self.relative_times:
+            return _NEVER
+        words = "|".join(f"({'|'.join(several)})" for several in self.relative_times.values())
+        hours = "|".join(sorted(self.hour_words, key=len, reverse=True))
+        ends = f"(?![^\\W_]|[.,:]\\d|(?-i:{self.counted.pattern}))"
+        return re.compile(f"(?i)\\b(?:{words}) ({hours}|\\d{{1,2}}){ends}")
 
     @property
     def separators(self) -> str:
