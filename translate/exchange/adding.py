@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ _TRANSLATION = "translation.json"  # of models of this project
 _OURS = ("config.json", _TRANSLATION, "tokenizer.model")
 _MARIAN = ("config.json", "vocab.json", "source.spm")
 _OPTIONAL = (_CARD, "tokenizer_config.json", "generation_config.json", "target.spm", "target.model")
-_WEIGHTS = ("model.safetensors", CTRANSLATE2_FILE, "pytorch_model.bin")  # the first that a model has is taken
+_WEIGHTS = {_OURS: ("model.safetensors", CTRANSLATE2_FILE), _MARIAN: ("model.safetensors", "pytorch_model.bin")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +108,9 @@ def update(name: str, say: Say) -> None:
         source_language=spec.source,
         target_language=before.to or None,
     )
-    with _found(wanted) as found:
-        if before.kind != "hub" and found.origin.sha256 == before.sha256:
+    is_hub = before.kind == "hub"  # also where there is a folder of this name
+    with nullcontext(_from_hub(before.source, wanted.revision)) if is_hub else _found(wanted) as found:
+        if not is_hub and found.origin.sha256 == before.sha256:
             say(f"{name}: is up to date")
         else:
             _install(found, wanted, say, replaces=True)
@@ -224,7 +225,7 @@ def _text(path: Path) -> str:
 def _needed(repository: str, names: Collection[str]) -> list[str]:
     """Return the files to download, small ones first; UserError if they are not those of a model that can be used."""
     required = _OURS if _TRANSLATION in names else _MARIAN
-    weights = next((name for name in _WEIGHTS if name in names), None)
+    weights = next((name for name in _WEIGHTS[required] if name in names), None)
     missing = [name for name in required if name not in names]
     if weights is None or missing:
         lacks = " and no ".join(missing or ["weights"])
@@ -232,8 +233,8 @@ def _needed(repository: str, names: Collection[str]) -> list[str]:
             f"{repository}: is neither a Marian model nor one of this project, as it has no {lacks}; choose another, "
             "such as Helsinki-NLP/opus-mt-de-en"
         )
-    vocabularies = [name for name in names if name.endswith("_vocabulary.json")] if weights == CTRANSLATE2_FILE else []
-    return [*required, *(name for name in _OPTIONAL if name in names), *vocabularies, weights]
+    optional = [name for name in names if name in _OPTIONAL or re.fullmatch(r"\w+_vocabulary\.json", name)]
+    return [*required, *optional, weights]
 
 
 # Installation

@@ -164,6 +164,8 @@ class Package:
             for key, supported in _SETTINGS.items():
                 if settings.get(key) not in supported:
                     raise UserError(f"{self._shown}: its model has another {key}, which is not supported here")
+        else:  # in packages of CTranslate2 2, whose settings are in the model
+            (folder / "config.json").write_text("{}\n", encoding="utf-8")
         source, target = read_vocabularies(folder)
         tokenizer = self._tokenizer(source, target)
         layer = _alignment_layer(folder / CTRANSLATE2_FILE)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from transformer.config import CheckpointError, load_config, tensor_header
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import Say, UserError, reason
+from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
 from translate.options import bounded, validate
 from translate.text.translation import decoding
@@ -75,6 +75,8 @@ class TranslationSpec:
 
     def __post_init__(self) -> None:
         validate(self)
+        if not all(isinstance(text, str) for pair in self.tags.items() for text in pair):
+            raise OptionError("tags", self.tags, "should map languages to pieces")
 
     @property
     def targets(self) -> list[str]:
@@ -445,7 +447,7 @@ def ctranslate2_header(path: Path) -> dict[str, Variable]:
                 return file.read(number(2)).rstrip(b"\0").decode("utf-8")
 
             if number(4) < _FIRST_WITH_TYPES:
-                raise UserError(f"{path}: has a format of CTranslate2 1 or 2, which is not read here; convert it again")
+                raise UserError(f"{path}: has an old format of CTranslate2, which is not read here; convert it again")
             text(), number(4)  # the specification and its revision
             found: dict[str, Variable] = {}
             for _ in range(number(4)):

@@ -127,6 +127,7 @@ def test_an_old_revision_is_added_and_stays_and_the_newest_is_updated(
     assert main(["models", "add", NAME, "--name", "new"]) == 0
     weights = [(models / name / "model.safetensors").read_bytes() for name in ("old", "new")]
     assert weights[0] != weights[1]
+    Path(NAME).mkdir(parents=True)  # a folder of this name is not the source
     newer = "f" * 40
     hub.repositories[NAME].commits[newer] = marian_files(9)
     told(capsys)

@@ -111,6 +111,22 @@ def _tokenizer(kind: str, path: Path) -> tuple[Any, Any]:
     )
 
 
+def test_a_package_of_an_older_ctranslate2_is_read(models: Path, tmp_path: Path) -> None:
+    """Version 5 of model.bin has the settings in it; there is no config.json, and vocabularies are lines of text."""
+    files = packages.files(tmp_path / "model", SENTENCES)
+    packages.write(tmp_path / "new.zip", files)
+    old = {name: content for name, content in files.items() if name != "model/config.json"}
+    old["model/model.bin"] = (5).to_bytes(4, "little") + old["model/model.bin"][4:]
+    for side in ("source", "target"):
+        words = json.loads(old.pop(f"model/{side}_vocabulary.json"))
+        old[f"model/{side}_vocabulary.txt"] = "".join(f"{word}\n" for word in words).encode()
+    packages.write(tmp_path / "old.zip", old)
+    for name in ("old", "new"):
+        assert main(["models", "add", f"{name}.zip"]) == 0
+        (models / "argos-de-en").rename(models / name)
+    assert greedy(str(models / "old"), GERMAN) == greedy(str(models / "new"), GERMAN)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_features_that_need_no_symbols_work(
     kind: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
