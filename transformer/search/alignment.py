@@ -35,14 +35,19 @@ def cross_attention(
         layer: index of the decoder layer; None is the mean over all layers, weighted for each pair by the square of
             `sharpness`. IndexError if there is no such layer.
     """
-    if not src:
-        return []
     pairs = _of_layers(model, src, tgt)
     return [_mean_of_layers(w_LTS).cpu() if layer is None else w_LTS[layer].cpu() for w_LTS in pairs]
 
 
 def _of_layers(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[Tensor]:
-    """Return the attention of each layer, (L, T, S) for each pair, without the column of eos; the mean of the heads."""
+    """Return the attention of each layer, (L, T, S) for each pair, without the column of eos; the mean of the heads.
+
+    Raises ValueError if the numbers of both sides differ.
+    """
+    if len(src) != len(tgt):
+        raise ValueError(f"{len(src)} sources but {len(tgt)} targets")
+    if not src:
+        return []
     maps = model.attention_maps(source_batch(model, src), target_batch(model, tgt))
     weights_BLTS = torch.stack([weights_BHTS.mean(dim=1) for weights_BHTS in maps.cross], dim=1)
     return [w_LTS[:, : len(t), : len(s)] for w_LTS, s, t in zip(weights_BLTS, src, tgt, strict=True)]

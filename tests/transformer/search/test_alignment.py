@@ -57,3 +57,10 @@ def test_a_diverged_model_has_a_sharpest_layer_too() -> None:
     with torch.no_grad():
         model.output_weight[:] = torch.nan
     assert 0 <= sharpest_layer(model) < TINY.n_decoder_layers
+
+
+@pytest.mark.parametrize(("n_sources", "n_targets"), [(1, 3), (3, 1), (0, 3), (3, 5)])
+def test_sides_of_unequal_number_are_refused(n_sources: int, n_targets: int) -> None:
+    """One source would be that of each target, or an error of PyTorch's."""
+    with pytest.raises(ValueError, match=f"{n_sources} sources but {n_targets} targets"):
+        cross_attention(MODEL, [[3, 4]] * n_sources, [[5]] * n_targets)
