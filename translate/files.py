@@ -29,7 +29,16 @@ T = TypeVar("T")
 _UMASK = threading.Lock()  # reading the mask of a process changes it for a moment
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "ZIP"}
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "ZIP",
+    b"%PDF-": "PDF",
+    b"{\\rtf": "RTF",
+    b"\xd0\xcf\x11\xe0": "Word or Excel",
+}
 
 
 def sha256(path: Path) -> str:
@@ -309,13 +318,16 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
     Args:
         n: number of the line, from 1; a byte order mark is removed from the first.
 
-    Raises UserError, with file, line and byte, if it is not UTF-8; it names the format of a compressed file.
+    Raises UserError, with file, line and byte, if it is not UTF-8; it names the format of a compressed file or a
+    document, whose first line may be text.
     """
+    if n == 1 and (kind := next((_MAGIC[start] for start in _MAGIC if line.startswith(start)), None)):
+        is_piped = name == "stdin"
+        advice = "give a document by its name, as in --input report.docx" if is_piped else "save a document as text"
+        raise UserError(f"{name}: a {kind} file, not text; unpack it, or {advice}")
     try:
         return line.decode("utf-8-sig" if n == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        if n == 1 and (kind := next((_MAGIC[start] for start in _MAGIC if line.startswith(start)), None)):
-            raise UserError(f"{name}: a {kind} file, not text; unpack it, or save the document as text") from error
         byte = error.object[error.start]  # unlike `line`, without the byte order mark
         raise UserError(
             f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"

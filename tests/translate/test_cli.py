@@ -454,6 +454,23 @@ def test_a_full_disk_gives_a_one_line_error(
     assert capsys.readouterr().err == "translate: standard output: No space left on device; free space on the disk\n"
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"PK\x03\x04\x14\x00\x06\x00[Content_Types].xml\n\xff", "ZIP"),
+        (b"PK\x03\x04 all ASCII\n", "ZIP"),
+        (b"%PDF-1.7\n%\xe2\xe3\n", "PDF"),
+        (b"{\\rtf1\\ansi Hallo}\n", "RTF"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Word or Excel"),
+    ],
+)
+def test_a_document_in_a_pipe_is_named_with_how_to_translate_it(content: bytes, kind: str) -> None:
+    done = subprocess.run([*COMMAND], input=content, capture_output=True, timeout=120)
+    said = f"translate: stdin: a {kind} file, not text; unpack it, or give a document by its name, as in --input report"
+    assert (done.returncode, done.stdout, done.stderr.decode().count("\n")) == (2, b"", 1)
+    assert done.stderr.decode().startswith(said)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_messages_on_a_full_disk_change_no_exit_code() -> None:
     with open("/dev/full", "wb") as full:

@@ -69,8 +69,8 @@ _MARKS = re.compile(
     r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
 )
 _INLINE = re.compile(
-    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
-    "|sub|sup|time|tt|u|var|wbr"
+    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|r[bpt]|rtc|ruby|s|samp|small|span"
+    "|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _BEGINS = re.compile(
     r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"

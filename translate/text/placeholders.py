@@ -35,7 +35,7 @@ _PARTS: dict[str, str] = _TABLE["parts"]
 _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
 
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
-KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
+KEPT_ELEMENT = re.compile("|".join(_KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 _MESSAGE = re.compile(_KINDS["message"])
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 # The tags of the texts of documents, which stand for formatting and objects of any kind.
