@@ -294,9 +294,14 @@ def test_what_load_is_given_reaches_the_models_and_the_translator(
 ) -> None:
     opened: list[tuple[str, Opening]] = []
 
-    def opener(name: str, source: str, target: str) -> Callable[[Path, Opening], TorchEngine]:
+    def opener(name: str, source: str, target: str) -> Callable[..., TorchEngine]:
         folder = replace(parts, spec=replace(parts.spec, source=source, target=target))
-        return lambda path, opening: opened.append((name, opening)) or TorchEngine(folder)  # type: ignore[func-returns-value]
+
+        def opens(path: Path, opening: Opening, target: str | None = None) -> TorchEngine:
+            opened.append((name, opening))
+            return TorchEngine(folder)
+
+        return opens
 
     monkeypatch.setattr("translate.inference.translator.open_engine", opener("model", "de", "en"))
     monkeypatch.setattr("translate.inference.translator.open_scorer", opener("reranker", "en", "de"))
