@@ -13,6 +13,7 @@ import os
 import pickle
 import platform
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from translate.errors import UserError, optional_package
 
 _BLOCK = 2**22  # bytes: a task has one or a few parts, so that also a small corpus keeps all workers busy
 _READING = 0.5  # of a CPU; another share than that of other tasks, as Ray would otherwise do both in one task
+_PATIENCE = 10.0  # seconds until a machine has answered
 _NONE = object()
 _SENTENCE = "sentence"
 _LIBRARIES = ("transformer-translate", "sentencepiece", "numpy")
@@ -61,8 +63,9 @@ def connected(address: str | None = None) -> Iterator[None]:
             held.callback(ray.shutdown)
             with _own_signals():
                 try:
+                    _require_answer(address or "")
                     ray.init(address or None, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-                except (ConnectionError, ValueError, RuntimeError) as error:
+                except (OSError, ValueError, RuntimeError) as error:
                     raise UserError(
                         f"--ray {address or ''}: no cluster: {_first_line(error)}; start one with `ray start --head`, "
                         "or correct the address"
@@ -85,6 +88,13 @@ def connected(address: str | None = None) -> Iterator[None]:
                     "give its nodes more memory if a worker was killed"
                 ) from error
             raise
+
+
+def _require_answer(address: str) -> None:
+    """Raise OSError if nothing answers at HOST:PORT, for which Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
 
 
 @contextlib.contextmanager

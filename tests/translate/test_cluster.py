@@ -1,6 +1,7 @@
 """Two nodes of Ray on this machine: every part arrives once, in order, with its value, though a node is killed."""
 
 import signal
+import socket
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,6 +98,16 @@ class Looked:
 
     def __call__(self, place: Place, value: Any) -> tuple[None, Any]:
         return None, self.shared[place]
+
+
+def test_an_address_where_nothing_answers_is_one_sentence() -> None:
+    """Before the other tests, which are connected."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"  # taken, and nothing listens
+        with pytest.raises(UserError, match=rf"^--ray {address}: no cluster: .*refused; start one with"):
+            connected(address).__enter__()
 
 
 def test_each_part_arrives_once_and_in_order_though_a_node_is_killed(
