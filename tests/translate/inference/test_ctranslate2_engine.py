@@ -25,6 +25,7 @@ from translate.exchange.ctranslate2_folder import export
 from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
 from translate.inference.engine import Engine, open_engine
 from translate.inference.translator import Translator
+from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.text.translation import Opening, Search
 
@@ -61,10 +62,18 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
         assert b.score == pytest.approx(a.score, rel=1e-6, abs=1e-4)
 
 
-def test_a_ctranslate2_folder_cannot_rerank_and_the_message_says_which_option_takes_it(
-    parts: ModelFolder, folder: Path
+def test_a_ctranslate2_folder_reranks_as_the_model_that_it_was_made_of(
+    parts: ModelFolder, folder: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="only --model of translate text and translate serve accepts"):
+    opposite = dataclasses.replace(parts.spec, source="en", target="de")
+    model_folder.save(parts.model, parts.tokenizer, opposite, tmp_path / "ours")
+    export(ModelFolder.open(tmp_path / "ours"), tmp_path / "theirs", TEXTS)
+    ours, theirs = (
+        [one.text for one in Translator.load(parts.folder, Search(rerank=tmp_path / name)).translate_lines(TEXTS)]
+        for name in ("ours", "theirs")
+    )
+    assert ours == theirs
+    with pytest.raises(UserError, match="needs a model for en-de"):
         Translator.load(parts.folder, Search(rerank=folder))
 
 
@@ -173,9 +182,9 @@ def test_mistakes_give_a_one_sentence_error(
 @pytest.mark.parametrize(
     ("name", "data", "named"),
     [
-        ("config.json", b"{}", "written by another program"),
-        ("config.json", b"[]", "written by another program"),
-        ("config.json", b'{"max_positions": "1024"}', "written by another program"),
+        ("config.json", b"{}", "cannot load it"),  # as of another program
+        ("config.json", b"[]", "missing or damaged"),
+        ("config.json", b'{"max_positions": "1024"}', "missing or damaged"),
         ("model.bin", b"short", "cannot load"),
         ("tokenizer.model", b"none", "cannot be used"),
         ("translation.json", b"{}", "damaged"),
@@ -234,5 +243,7 @@ def test_a_vocabulary_that_is_not_that_of_the_tokenizer_is_refused(
         if path.name.endswith("_vocabulary.json"):
             content = json.dumps(change(json.loads(content))).encode()
         (tmp_path / path.name).write_bytes(content)
-    with pytest.raises(UserError, match="vocabulary is not that of its tokenizer; export it again"):
+    with pytest.raises(
+        UserError, match="vocabulary is (not that of its tokenizer|missing or damaged); export it again"
+    ):
         CTranslate2Engine.open(tmp_path)
