@@ -110,6 +110,7 @@ def test_an_address_where_nothing_answers_is_one_sentence() -> None:
             connected(address).__enter__()
 
 
+@pytest.mark.slow  # preparing a corpus below loses a node too
 def test_each_part_arrives_once_and_in_order_though_a_node_is_killed(
     ray: Any, nodes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

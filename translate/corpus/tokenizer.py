@@ -262,7 +262,8 @@ def _call(work: Callable[[], None], reading: _Reading) -> None:
     thread = threading.Thread(target=run, name="tokenizer", daemon=True)
     thread.start()
     try:
-        thread.join()
+        while thread.is_alive():
+            thread.join(0.1)  # a signal just before a wait without limit would be seen after it
     except BaseException:
         reading.is_stopped = True
         while thread.is_alive() and not reading.is_over:
