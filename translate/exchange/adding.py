@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -163,8 +163,8 @@ def _check_new(name: str) -> None:
 @contextmanager
 def _found(wanted: Wanted) -> Iterator[_Found]:
     """Yield the files of a source, downloaded if they are elsewhere."""
-    source, path = wanted.source, Path(wanted.source).expanduser()
-    if path.exists():
+    source, path = wanted.source, _expanded(wanted.source)
+    if source and path.exists():
         if wanted.revision:
             raise UserError(f"--revision: {path} is no repository of the hub; leave it out")
         yield _from_path(path)
@@ -184,6 +184,13 @@ def _found(wanted: Wanted) -> Iterator[_Found]:
             f"{source}: is no file, no folder, no address and no repository of the hub, such as "
             "Helsinki-NLP/opus-mt-de-en; correct it"
         )
+
+
+def _expanded(source: str) -> Path:
+    """Return a path with ~ replaced by the home directory, where there is one."""
+    with suppress(RuntimeError):
+        return Path(source).expanduser()
+    return Path(source)
 
 
 def _repository(source: str) -> str | None:

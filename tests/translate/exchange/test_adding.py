@@ -424,3 +424,14 @@ def test_a_package_with_another_digest_is_refused_and_not_kept(
     assert "is not the file with this SHA-256" in refused(capsys, "add", f"{url}#sha256={'0' * 64}")
     assert not models.exists() or not any(models.iterdir())
     assert main(["models", "add", url]) == 0
+
+
+@pytest.mark.parametrize("source", ["", "~nobody-of-this-name/model.argosmodel"])
+def test_a_source_that_is_nothing_is_one_sentence(
+    source: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["models", "add", source]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "correct it" in error
