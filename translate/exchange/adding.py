@@ -26,7 +26,7 @@ from translate.models.origin import Origin, license_of
 from translate.models.registry import language_name
 from translate.text.translation import Opening
 
-_NAME = re.compile(r"[\w][\w.+-]*")
+_NAME = re.compile(r"\w[\w.+-]{0,99}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PACKAGES = (".argosmodel", ".zip")
@@ -149,7 +149,9 @@ def _added(name: str) -> tuple[Path, Origin]:
 def _check_new(name: str) -> None:
     """Raise UserError if a model cannot have this name."""
     if not _NAME.fullmatch(name) or name in ("add", "remove", "update"):
-        raise UserError(f"--name {name!r}: a name has letters, digits, '.', '_', '+' and '-'; choose another one")
+        raise UserError(
+            f"--name {name!r}: a name has up to 100 letters, digits, '.', '_', '+' and '-'; choose another one"
+        )
     if taken := next((folder for known, folder in registry.installed() if known == name), None):
         raise UserError(
             f"{name}: {taken} has this name; choose another one with --name, or get a newer one with translate models "

@@ -50,7 +50,7 @@ class Origin:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{folder / FILE}: damaged; remove the model and add it again") from error
+            raise UserError(f"{folder / FILE}: damaged; delete this folder and add the model again") from error
 
     def save(self, folder: Path) -> None:
         """Write source.json into a folder."""
