@@ -122,8 +122,16 @@ def _change(options: Models) -> None:
         names = adding.added() if name is None else [name]
         if not names:
             say("no model was added yet; add one with translate models add")
+        failures = []
         for one in names:
-            adding.update(one, say)
+            try:
+                adding.update(one, say)
+            except UserError as error:
+                failures.append(f"{one}: not updated: {error}")
+        for failure in failures[:-1]:
+            say(failure)
+        if failures:
+            raise UserError(failures[-1])
     elif name is None:
         raise UserError("name the model to remove: translate models remove NAME")
     else:

@@ -1,14 +1,13 @@
 """A tiny Marian model of random weights as the files of its repository, made without the package `transformers`."""
 
-import io
 import json
 from collections.abc import Sequence
 
-import sentencepiece
 import torch
 from safetensors.torch import save
 
 from tests.translate.conftest import SENTENCES
+from tests.translate.exchange.plain import pieces_of, spm
 
 D, FF, HEADS, N_ENCODER, N_DECODER = 30, 22, 3, 2, 3
 CARD = """---
@@ -20,20 +19,6 @@ language: [de, en]
 
 It knows nothing.
 """
-
-
-def spm(sentences: Sequence[str], vocab_size: int) -> bytes:
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, minloglevel=2,
-        hard_vocab_limit=False,
-    )  # fmt: skip
-    return model.getvalue()
-
-
-def pieces(serialized: bytes) -> list[str]:
-    processor = sentencepiece.SentencePieceProcessor(model_proto=serialized)
-    return [processor.id_to_piece(i) for i in range(3, processor.vocab_size())]
 
 
 def weights(n: int, seed: int) -> dict[str, torch.Tensor]:
@@ -66,7 +51,7 @@ def marian_files(
 ) -> dict[str, bytes]:
     """The files; `codes` are target languages, of which the source names one."""
     source, target = spm(SENTENCES[:90], 60), spm(SENTENCES[90:], 70)
-    words = dict.fromkeys([*pieces(source), *pieces(target), *(f">>{code}<<" for code in codes)])
+    words = dict.fromkeys([*pieces_of(source), *pieces_of(target), *(f">>{code}<<" for code in codes)])
     names = ["</s>", "<unk>", *words, "<pad>"]
     pad = len(names) - 1
     config = {

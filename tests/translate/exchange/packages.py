@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.translate.exchange.marian_files import pieces, spm
+from tests.translate.exchange.plain import pieces_of, spm
 
 METADATA = {
     "package_version": "1.7",
@@ -112,7 +112,7 @@ def files(place: Path, sentences: Sequence[str], kind: str = "sentencepiece", **
         name, source, target = "bpe.model", [*SPECIAL, *words], [*SPECIAL, *words[::-1]]
     else:
         tokenizer = spm(sentences, 90)
-        name, known = "sentencepiece.model", pieces(tokenizer)
+        name, known = "sentencepiece.model", pieces_of(tokenizer)
         source, target = [*SPECIAL, *known[:half]], [*SPECIAL, *known[::-1]]
     model(place, source, target, **options)  # type: ignore[arg-type]
     found = {"metadata.json": json.dumps(METADATA).encode(), "README.md": b"# Tiny\n", name: tokenizer}

@@ -155,6 +155,22 @@ def test_an_update_that_fails_leaves_the_model(hub: Hub, models: Path, capsys: p
     assert [path.name for path in models.iterdir()] == ["tiny-de-en"]
 
 
+def test_an_update_of_all_models_goes_on_after_one_that_fails(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    for name in ("first", "second"):
+        assert main(["models", "add", NAME, "--name", name]) == 0
+    (models / "first" / "source.json").write_text("{")
+    hub.repositories[NAME].commits["f" * 40] = marian_files(8)
+    told(capsys)
+    assert main(["models", "update"]) == 2
+    assert "first: not updated" in told(capsys)
+    origin = Origin.load(models / "second")
+    assert origin is not None
+    assert origin.revision == "f" * 40
+
+
 def test_only_added_models_are_removed(hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hub.add(NAME, marian_files())
     assert main(["models", "add", NAME]) == 0
