@@ -9,7 +9,8 @@ own float32 weights and copies them into those after every step.
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -47,11 +48,10 @@ class GraphUpdater(Updater):
     """
 
     capture: Callable[[Work, list[object]], Work] = cuda_graph
-    _state: "list[_Recorded]" = field(default_factory=list, init=False, repr=False)
 
     def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
         """Update the parameters once; see `Updater.step`."""
-        recorded = self._recorded()
+        recorded = self._recorded
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
         n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
         recorded.share.fill_(1 / n_tgt)
@@ -64,15 +64,14 @@ class GraphUpdater(Updater):
 
     def warm_up(self, batch: Batch) -> None:
         """Compute and discard the gradients of the largest batch to expect; see `Updater.warm_up`."""
-        recorded = self._recorded()
+        recorded = self._recorded
         with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
             recorded.aside(lambda: recorded.add_gradients(batch.src, batch.tgt_in, batch.tgt_out))
         recorded.discard()
 
+    @cached_property
     def _recorded(self) -> "_Recorded":
-        if not self._state:  # not before the first update: a checkpoint may be loaded until then
-            self._state.append(_Recorded(self))
-        return self._state[0]
+        return _Recorded(self)  # not before the first update: a checkpoint may be loaded until then
 
 
 class _Recorded:
