@@ -507,6 +507,9 @@ def prepare(
     say: Say,
     tokenizer: Tokenizer | None = None,
     clean: "Clean | None" = None,
+    *,
+    planned: Manifest | None = None,
+    lock: contextlib.ExitStack | None = None,
 ) -> Prepared:
     """Write the prepared corpus of `config` to `folder`, unless it is there already, and open it.
 
@@ -517,103 +520,40 @@ def prepare(
         config: the experiment; its sections data, cleaning, tokenizer and augmentation matter.
         tokenizer: encodes the pairs, instead of a new one trained as the section tokenizer says.
         clean: where the pairs are cleaned and encoded; None does both in this process. The corpus is the same.
+        planned: what `plan_corpus` returned, for an experiment that `check_corpus` has checked; None does both.
+        lock: receives the lock of the corpus, which no other process replaces until it is released; None releases it
+            when the corpus is open.
 
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
     cannot be written.
     """
-    with locked_corpus(folder, say):
-        return prepare_locked(config, folder, say, tokenizer, clean=clean)
-
-
-@contextlib.contextmanager
-def locked_corpus(folder: Path, say: Say) -> Iterator[None]:
-    """Keep other processes from making or replacing a corpus until the block ends; wait for one that does."""
+    # A link to a folder stays a link: the folder that it points to is replaced. Messages name the link.
     place = Path(os.path.realpath(folder))
-    with contextlib.ExitStack() as held:
-        with _writing(folder):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            waiting = f"waiting for another process that prepares a corpus in {place.parent}"
-            held.enter_context(locked(place.parent, lambda: say(waiting)))
-        yield
-
-
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a UserError: the corpus cannot be written."""
-    try:
-        yield
-    except BrokenPipeError:  # of `say`: stdout was closed
-        raise
-    except OSError as error:
-        raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
-
-
-def prepare_locked(
-    config: ExperimentConfig,
-    folder: Path,
-    say: Say,
-    tokenizer: Tokenizer | None = None,
-    planned: Manifest | None = None,
-    clean: "Clean | None" = None,
-) -> Prepared:
-    """Do what `prepare` does within `locked_corpus`.
-
-    Args:
-        planned: what `plan_corpus` returned, for an experiment that `check_corpus` has checked; None does both.
-    """
-    with _writing(folder):
-        # A link to a folder stays a link: the folder that it points to is replaced.
-        return _prepare(config, folder, Path(os.path.realpath(folder)), say, tokenizer, planned, clean)
-
-
-def _prepare(
-    config: ExperimentConfig,
-    folder: Path,
-    place: Path,
-    say: Say,
-    tokenizer: Tokenizer | None,
-    planned: Manifest | None,
-    clean: "Clean | None",
-) -> Prepared:
-    """Build the corpus in `place`; messages call it `folder`."""
-    recover_folder(place)
-    if planned is None:
-        check_corpus(config, tokenizer)
-        planned = plan_corpus(config, tokenizer.sha256 if tokenizer else None)
-    if (place / "manifest.json").exists():
-        try:
-            present = Prepared.open(folder)
-        except UserError as error:
-            say(f"preparing again: {error}")
-        else:
-            if present.manifest["fingerprint"] == planned["fingerprint"]:
-                say(f"{folder} is up to date: {summary(present.manifest)}")
-                return present
-            say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
-    _refuse_foreign(folder, place)
-    with new_folder(place, replace=True) as partial:
-        manifest = {**planned, **_build(config, partial, say, tokenizer, clean)}
-        _require_unchanged(planned["inputs"], input_hashes(config))
-        write_json(partial / "manifest.json", manifest)
-    say(f"wrote {folder}: {summary(manifest)}")
-    return Prepared.open(folder)
-
-
-def _require_unchanged(before: dict[str, str], now: dict[str, str]) -> None:
-    """Raise UserError if inputs changed while they were read: the digests before would name other text."""
-    if changed := sorted(differing(before, now)):
-        raise UserError(
-            f"{', '.join(changed)}: changed while the corpus was prepared; start again when nothing writes there"
-        )
-
-
-def _refuse_foreign(folder: Path, place: Path) -> None:
-    """Raise UserError if `place` holds anything but a prepared corpus, such as a run, whose manifest has that name."""
-    names = [path.name for path in place.iterdir()] if place.is_dir() else []
-    foreign = [name for name in names if not _OWN.fullmatch(name)]
-    if foreign or (names and "manifest.json" not in names) or place.is_file() or place.is_symlink():
-        what = f" (it has {max(foreign)})" if foreign else ""  # a hidden file only if there is no other
-        raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
+    with _writing(folder), contextlib.ExitStack() as own_lock:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        waiting = f"waiting for another process that prepares a corpus in {place.parent}"
+        (lock or own_lock).enter_context(locked(place.parent, lambda: say(waiting)))
+        recover_folder(place)
+        if planned is None:
+            check_corpus(config, tokenizer)
+            planned = plan_corpus(config, tokenizer.sha256 if tokenizer else None)
+        if (place / "manifest.json").exists():
+            try:
+                present = Prepared.open(folder)
+            except UserError as error:
+                say(f"preparing again: {error}")
+            else:
+                if present.manifest["fingerprint"] == planned["fingerprint"]:
+                    say(f"{folder} is up to date: {summary(present.manifest)}")
+                    return present
+                say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
+        _refuse_foreign(folder, place)
+        with new_folder(place, replace=True) as partial:
+            manifest = {**planned, **_build(config, partial, say, tokenizer, clean)}
+            _require_unchanged(planned["inputs"], input_hashes(config))
+            write_json(partial / "manifest.json", manifest)
+        say(f"wrote {folder}: {summary(manifest)}")
+        return Prepared.open(folder)
 
 
 def _build(
@@ -658,6 +598,34 @@ def _build(
         "versions": {name: importlib.metadata.version(name) for name in ("sentencepiece", "datasets", "numpy")},
         "files": {path.name: path.stat().st_size for path in sorted(folder.iterdir())},
     }
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn an OSError into a UserError: the corpus cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:  # of `say`: stdout was closed
+        raise
+    except OSError as error:
+        raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
+
+
+def _require_unchanged(before: dict[str, str], now: dict[str, str]) -> None:
+    """Raise UserError if inputs changed while they were read: the digests before would name other text."""
+    if changed := sorted(differing(before, now)):
+        raise UserError(
+            f"{', '.join(changed)}: changed while the corpus was prepared; start again when nothing writes there"
+        )
+
+
+def _refuse_foreign(folder: Path, place: Path) -> None:
+    """Raise UserError if `place` holds anything but a prepared corpus, such as a run, whose manifest has that name."""
+    names = [path.name for path in place.iterdir()] if place.is_dir() else []
+    foreign = [name for name in names if not _OWN.fullmatch(name)]
+    if foreign or (names and "manifest.json" not in names) or place.is_file() or place.is_symlink():
+        what = f" (it has {max(foreign)})" if foreign else ""  # a hidden file only if there is no other
+        raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
 
 
 def _tags(config: ExperimentConfig) -> list[str]:

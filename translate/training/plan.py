@@ -13,14 +13,7 @@ import torch
 
 from translate.config.load import require_end
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import (
-    Prepared,
-    check_corpus,
-    locked_corpus,
-    plan_corpus,
-    plan_moved_corpus,
-    prepare_locked,
-)
+from translate.corpus.prepare import Prepared, check_corpus, plan_corpus, plan_moved_corpus, prepare
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
@@ -115,7 +108,6 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     _suggest_allocator(say)
     if back_translations is not None:
         back_translations.make()
-    corpus_lock.enter_context(locked_corpus(corpus, say))
     corpus_plan = corpus_plan or plan_corpus(config, tokenizer_sha256)
     begun = [] if original is None else [(original.run, "have it prepared anew with another --prepared")]
     begun += [(run, "name another --run")] if run.has_begun else []
@@ -125,7 +117,7 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
         f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run translate prepare "
         "on a larger machine"
     ):
-        data = data_record(prepare_locked(config, corpus, say, tokenizer, corpus_plan))
+        data = data_record(prepare(config, corpus, say, tokenizer, planned=corpus_plan, lock=corpus_lock))
     for earlier, otherwise in begun:
         earlier.check_data(data, corpus, otherwise=otherwise)
     if parent is not None and config.training.parent_share:
