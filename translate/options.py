@@ -105,6 +105,22 @@ def argument(metavar: str, help: str) -> Declared:
     return Declared(help, metavar=metavar)
 
 
+def model_option(group: str, help: str, *names: str) -> Declared:
+    """An option for the path or name of a model."""
+    return Declared(help, names, "MODEL", group, read=model_path)
+
+
+def model_argument(metavar: str, help: str) -> Declared:
+    """A positional argument for the path or name of a model."""
+    return Declared(help, metavar=metavar, read=model_path)
+
+
+def model_path(text: str | Path) -> Path:
+    """Return the path or name of a model; "./NAME" and "NAME/" become absolute, as a `Path` would be the name alone."""
+    path = Path(text)
+    return path.absolute() if path.name == str(path) != str(text) else path
+
+
 def bounded(min: float, max: float | None = None) -> Declared:
     """A number that is no option."""
     return Declared(min=min, max=max)
@@ -427,14 +443,14 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
 
 
 # One text for every command that takes a model; `translate.models.registry` documents the rules in full.
-MODEL_HELP = "A path, a run in runs/, or an installed model"
+MODEL_HELP = "An installed model, a run in runs/, or a path"
 WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
 MODEL_FOR_LANGUAGES = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, one for --from and --to, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
-SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
+SYSTEM_HELP = "An installed model, a run in runs/, a path, or a file with translations"
 
-Model = Annotated[Path | None, option(MODEL, "MODEL", DEFAULT_MODEL, "--model", "-m")]
-NamedModel = Annotated[Path, argument("MODEL", f"{MODEL_HELP}.")]
+Model = Annotated[Path | None, model_option(MODEL, DEFAULT_MODEL, "--model", "-m")]
+NamedModel = Annotated[Path, model_argument("MODEL", f"{MODEL_HELP}.")]
 Out = Annotated[Path, option(FILES, "FOLDER", "The new model folder.")]
 Json = Annotated[bool, flag(OUTPUT, "--json", "Write JSON.")]
 JsonLines = Annotated[bool, flag(OUTPUT, "--json", "Write a JSON object per line, with scores.")]

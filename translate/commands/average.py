@@ -9,14 +9,14 @@ from transformer.config import load_config
 from translate.errors import UserError, say
 from translate.models import folder as model_folder
 from translate.models import registry
-from translate.options import Out, argument, option
+from translate.options import Out, model_argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Average:
     """Average the weights of several checkpoints into one model."""
 
-    folders: Annotated[list[Path], argument("FOLDER", "Runs, checkpoints or models.")]
+    folders: Annotated[list[Path], model_argument("FOLDER", "Runs, checkpoints or models.")]
     out: Out
     last: Annotated[int, option("Checkpoints", "N", "Checkpoints taken from each run.", min=1)] = 5
 
@@ -64,7 +64,7 @@ def _members(name: Path, last: int) -> list[Path]:
     """The model folder of this path or name, or the last checkpoints of the run."""
     from translate.training import checkpoints
 
-    folder = registry.find_folder(name, say)
+    folder = registry.find_folder(name, say, is_run=True)
     if model_folder.is_complete(folder):
         return [folder]
     scheduled = checkpoints.scheduled(folder / "checkpoints")

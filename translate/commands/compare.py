@@ -11,7 +11,7 @@ from translate.errors import UserError, reason, say
 from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
 from translate.files import as_unicode, read_lines, write_text
-from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
+from translate.options import FILES, OUTPUT, SYSTEM_HELP, flag, model_argument, option
 from translate.pictures.picture import comparison_page
 
 
@@ -22,8 +22,8 @@ class Compare(Comparing):
     A system is a model, a run, or a file with its output. The page is one HTML file that needs no network.
     """
 
-    baseline: Annotated[Path, argument("BASELINE", f"{SYSTEM_HELP}.")]
-    system: Annotated[Path, argument("SYSTEM", "The system that is compared with it, named in the same way.")]
+    baseline: Annotated[Path, model_argument("BASELINE", f"{SYSTEM_HELP}.")]
+    system: Annotated[Path, model_argument("SYSTEM", "The system that is compared with it, named in the same way.")]
     train: Annotated[
         Path | None,
         option(TEST_SETS, "FILE", "Target side of the training text, to count words [default: references]."),

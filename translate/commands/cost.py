@@ -10,7 +10,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.options import MODEL, MODEL_HELP, OUTPUT, Overrides, argument, flag, option
+from translate.options import MODEL, MODEL_HELP, OUTPUT, Overrides, argument, flag, model_option, option
 from translate.tables import Form, rendered
 
 TRAINING = "Training"
@@ -26,7 +26,7 @@ class Cost:
     config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
     overrides: Overrides = None
     from_model: Annotated[
-        Path | None, option(MODEL, "MODEL", f"Use the vocabulary of this model. {MODEL_HELP}.", "--from")
+        Path | None, model_option(MODEL, f"Use the vocabulary of this model. {MODEL_HELP}.", "--from")
     ] = None
     tokens: Annotated[
         float | None, option(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)

@@ -13,7 +13,7 @@ from translate.errors import UserError, say
 from translate.files import json_sha256, read_lines, sha256
 from translate.machine import set_up_torch
 from translate.models import registry
-from translate.options import OUTPUT, SEARCH, flag, nested, option
+from translate.options import OUTPUT, SEARCH, flag, model_option, nested, option
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Opening, Search
 
@@ -53,7 +53,7 @@ class Decode(Translating):
     ] = False
     ensemble: Annotated[
         list[Path] | None,
-        option(SEARCH, "MODEL", "Average the log-probabilities with those of this model; repeatable."),
+        model_option(SEARCH, "Average the log-probabilities with those of this model; repeatable."),
     ] = None
     prefix: Annotated[str | None, option(PREFIXES, "TEXT", "Beginning of every translation.")] = None
     prefixes: Annotated[Path | None, option(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None

@@ -24,7 +24,7 @@ from translate.evaluation.other_metrics import comet, paper_bleu, program
 from translate.evaluation.scores import TESTS, Score, Scores, Test, metrics, paired_scores, score
 from translate.files import locked, read_json, write_json, write_text
 from translate.models import registry
-from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, argument, flag, option
+from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, flag, model_argument, option
 from translate.tables import Form, rendered
 
 FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "latex_booktabs"}
@@ -42,7 +42,7 @@ class Evaluate(Comparing):
     A system is a model, a run, or a file with its output. With several, the first is the baseline.
     """
 
-    systems: Annotated[list[Path] | None, argument("SYSTEM", f"{SYSTEM_HELP} {WITHOUT_MODEL}")] = None
+    systems: Annotated[list[Path] | None, model_argument("SYSTEM", f"{SYSTEM_HELP} {WITHOUT_MODEL}")] = None
     paired: Annotated[
         Literal["bootstrap", "ar"] | None,
         option(METRICS, "TEST", "Test differences to the first system: bootstrap, or ar (approximate randomization)."),

@@ -41,7 +41,7 @@ from translate.files import (
 )
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import FILES, MODEL, JsonLines, argument, file_option, flag, nested, option
+from translate.options import FILES, MODEL, JsonLines, argument, file_option, flag, model_path, nested, option
 from translate.text import formats, languages
 from translate.text.translation import Document, Opening, Search
 
@@ -696,7 +696,7 @@ def find_model(options: Translating, *, exported: bool = False) -> Path:
 
 
 def _named(options: Translating) -> Path | None:
-    return None if options.opening.model is None else Path(options.opening.model)
+    return None if options.opening.model is None else model_path(options.opening.model)
 
 
 def _guess(options: Translating, exported: bool) -> str | None:

@@ -9,7 +9,7 @@ from translate.errors import UserError, printable, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec, Weights
 from translate.models.origin import Origin
-from translate.options import MODEL_HELP, Json, argument, option
+from translate.options import MODEL_HELP, Json, argument, model_argument, option
 from translate.tables import columns
 
 ACTIONS = ("add", "update", "remove")
@@ -26,7 +26,7 @@ class Models:
     """
 
     model: Annotated[
-        Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}; or add, update or remove.")
+        Path | None, model_argument("MODEL", f"Show the card of this model. {MODEL_HELP}; or add, update or remove.")
     ] = None
     source: Annotated[str | None, argument("SOURCE", "What to add, or the name of what to update or remove.")] = None
     name: Annotated[str | None, option(ADDING, "NAME", "Name of the new model [default: made of its source].")] = None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from translate.errors import say
-from translate.options import FILES, MODEL, MODEL_HELP, RAY, Overrides, argument, option
+from translate.options import FILES, MODEL, MODEL_HELP, RAY, Overrides, argument, model_option, option
 
 if TYPE_CHECKING:
     from translate.config.schema import ExperimentConfig
@@ -19,7 +19,7 @@ class Prepare:
     overrides: Overrides = None
     out: Annotated[Path | None, option(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None
     from_model: Annotated[
-        Path | None, option(MODEL, "MODEL", f"Use the tokenizer of this model. {MODEL_HELP}.", "--from")
+        Path | None, model_option(MODEL, f"Use the tokenizer of this model. {MODEL_HELP}.", "--from")
     ] = None
     ray: Annotated[str | None, RAY] = None
 

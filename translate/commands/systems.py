@@ -132,7 +132,7 @@ def require_usable(options: Comparing, systems: Sequence[System], sets: TestSets
                 if getattr(value, name) != getattr(default, name):
                     raise UserError(f"{option_name(name)} is for models; leave it out for saved outputs")
     if options.search.rerank:
-        registry.locate(Path(options.search.rerank), lambda _: None)
+        registry.locate(options.search.rerank, lambda _: None)
     for system in systems:
         if system.folder is None:
             _check_saved(system, sets, ignore_case=options.ignore_case)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from translate.errors import UserError
 from translate.models import registry
-from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, option
+from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, model_option, option
 
 START = "Start from"
 EXIT_DIFFERENT = 1
@@ -25,7 +25,7 @@ class Train:
     resume: Annotated[bool, flag(START, "--resume", "Continue from the newest checkpoint.")] = False
     from_model: Annotated[
         Path | None,
-        option(START, "MODEL", f"Fine-tune this model. {MODEL_HELP}; NAME@SHA256 also checks its weights.", "--from"),
+        model_option(START, f"Fine-tune this model. {MODEL_HELP}; NAME@SHA256 also checks its weights.", "--from"),
     ] = None
     original: Annotated[
         Path | None,
@@ -56,7 +56,7 @@ def run(options: Train) -> int:
 
         if options.config is not None or options.overrides or options.from_model is not None:
             raise UserError("--reproduce takes all settings from the run; leave out CONFIG, --set and --from")
-        original = Original.open(registry.find_folder(options.original, _say))
+        original = Original.open(registry.find_folder(options.original, _say, is_run=True))
         config, name = original.config, f"{original.run.folder.resolve().name}-again"
         corpus = options.prepared or original.corpus_folder(Path("prepared") / name)
     elif options.config is not None:

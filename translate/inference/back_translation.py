@@ -89,14 +89,14 @@ class BackTranslations:
         if source.synthetic is not None or source.model is None:
             return source
         root = Path(data.root)
-        text, model = text_file(source.path, root), locate(Path(source.model), self._say)
+        text, model = text_file(source.path, root), locate(source.model, self._say)
         _check_languages(source, model, data)
         drawn = ["seed", "top_k"] if source.method == "sampling" else []
         settings = source.model_dump(include={"method", "lines", "beam_size", *drawn})
         settings = {name: value for name, value in settings.items() if value is not None}
         models = [model]
         if source.rerank is not None:
-            models.append(locate(Path(source.rerank), self._say))
+            models.append(locate(source.rerank, self._say))
             require_opposite(models[1], *(TranslationSpec.load(folder) for folder in models[::-1]))
         digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]

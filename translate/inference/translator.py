@@ -114,7 +114,7 @@ class Translator:
         """
         say = say or (lambda message: print(message, file=sys.stderr))
         opening, search = opening or Opening(), search or Search()
-        engine = open_engine(locate(Path(path), say, exported=True), opening)
+        engine = open_engine(locate(path, say, exported=True), opening)
         if not engine.can_align:
             say(
                 f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
@@ -125,7 +125,7 @@ class Translator:
                 say(note)
         reranker = None
         if search.rerank:
-            reranker = open_scorer(locate(Path(search.rerank), say, exported=True), opening, engine.spec.source)
+            reranker = open_scorer(locate(search.rerank, say, exported=True), opening, engine.spec.source)
         return cls(engine, search, document, reranker=reranker)
 
     @overload

@@ -9,6 +9,7 @@ from pathlib import Path
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
+from translate.options import model_path
 
 CARDS = ("README.md", "card.md")
 DEFAULT = "de-en"  # the installed model that is used when none is named
@@ -105,33 +106,39 @@ def chosen_model(name: Path | None, say: Say, *, exported: bool = False) -> Path
         return locate(name, say, exported=exported)
     chosen = os.environ.get("TRANSLATE_MODEL")
     try:
-        return locate(Path(chosen), say, exported=exported) if chosen else None
+        return locate(chosen, say, exported=exported) if chosen else None
     except UserError as error:
         raise UserError(f"$TRANSLATE_MODEL is {chosen}: {error}") from error
 
 
-def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
+def locate(name: Path | str, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder of a path or name: the folder itself, a run's final model, or its newest checkpoint.
 
     Args:
+        name: text keeps the "./" that makes a path of a name; see `options.model_path`.
         say: receives a note if the name is ambiguous or the run has no final model.
         exported: whether a CTranslate2 folder is accepted.
 
     Raises UserError if there is none.
     """
-    return model_folder.resolve(find_folder(name, say), say, exported=exported)
+    return model_folder.resolve(find_folder(model_path(name), say), say, exported=exported)
 
 
-def find_folder(name: Path, say: Say) -> Path:
-    """Return the first existing folder of: the path `name`, runs/NAME, the installed model NAME.
+def find_folder(name: Path, say: Say, *, is_run: bool = False) -> Path:
+    """Return the first existing folder of: the installed model NAME, runs/NAME, the path `name`.
 
-    A folder without a model, such as a folder of texts called de-en, counts only if there is no other.
-    `say` receives a note if there are several. UserError if there is none; it suggests the nearest name.
+    So an installed model means the same in every working directory. A folder without a model, such as a folder of texts
+    called de-en, counts only if there is no other. UserError if there is none; it suggests the nearest name.
+
+    Args:
+        say: receives a note if there are several.
+        is_run: whether a run is meant rather than a model, so that runs/NAME comes first.
     """
-    found = existing(name)
+    found = sorted(existing(name), key=lambda folder: is_run and folder.parent != RUNS)
     found = [folder for folder in found if _holds_a_model(folder)] or found
     if len(found) > 1:
-        say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
+        others = [f"./{path}" if path == name else str(path) for path in found[1:]]
+        say(f"using {found[0]}, not {' or '.join(others)}; a path, with a '/', names exactly one")
     if found:
         return found[0]
     near = difflib.get_close_matches(str(name), [known for known, _ in named_models()], n=1)
@@ -140,9 +147,9 @@ def find_folder(name: Path, say: Say) -> Path:
 
 
 def existing(name: Path) -> list[Path]:
-    """Return what exists of: the path `name`, runs/NAME, the installed models NAME."""
+    """Return what exists of: the installed models NAME, runs/NAME, the path `name`."""
     is_name = name.name == str(name)
-    return [path for path in (name, *(place / name for place in (RUNS, *places()) if is_name)) if os.path.exists(path)]
+    return [path for path in (*(place / name for place in (*places(), RUNS) if is_name), name) if os.path.exists(path)]
 
 
 def _holds_a_model(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.options import COMPUTING, MODEL, MODEL_HELP, flag, nested, option
+from translate.options import COMPUTING, MODEL, MODEL_HELP, flag, model_option, nested, option
 from translate.text.translation import Opening, Search
 
 ADDRESS, ACCESS, LIMITS = "Address", "Access", "Limits"
@@ -19,9 +19,7 @@ class Serve:
 
     model: Annotated[
         list[Path] | None,
-        option(
-            MODEL, "MODEL", f"Serve this model. {MODEL_HELP}; repeatable [default: all installed].", "--model", "-m"
-        ),
+        model_option(MODEL, f"Serve this model. {MODEL_HELP}; repeatable [default: all installed].", "--model", "-m"),
     ] = None
     host: Annotated[str, option(ADDRESS, "HOST", "Address to listen on; 0.0.0.0 is all.")] = "127.0.0.1"
     port: Annotated[int, option(ADDRESS, "PORT", "Port to listen on; 0 takes a free one.", min=0, max=65535)] = 5000

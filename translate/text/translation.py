@@ -42,6 +42,7 @@ from translate.options import (
     SEARCH,
     bounded,
     flag,
+    model_option,
     option,
     validate,
 )
@@ -76,7 +77,7 @@ class Opening:
         target: the language to translate into, for a model of several; None is that of its folder.
     """
 
-    model: Annotated[Path | str | None, option(MODEL, "MODEL", MODEL_FOR_LANGUAGES, "--model", "-m")] = None
+    model: Annotated[Path | str | None, model_option(MODEL, MODEL_FOR_LANGUAGES, "--model", "-m")] = None
     engine: Annotated[EngineName, option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose.")] = "auto"
     precision: Annotated[
         Precision | None,
@@ -159,9 +160,9 @@ class Search:
     top_k: Annotated[int, option(SAMPLING, "N", "Draw from the N most probable tokens [default: all].", min=0)] = 0
     top_p: Annotated[float, option(SAMPLING, "X", "Draw from the most probable tokens that make up the share X.")] = 1.0
     seed: Annotated[int, option(SAMPLING, "N", "Random seed [default: 0].")] = 0
-    rerank: Annotated[
-        Path | str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")
-    ] = None
+    rerank: Annotated[Path | str | None, model_option(SEARCH, "Rerank with this model of the opposite direction.")] = (
+        None
+    )
     formality: Annotated[
         FormOfAddress | None,
         option(

@@ -59,15 +59,33 @@ def test_the_environment_names_the_model(parts: ModelFolder, monkeypatch: pytest
         find_model(Path("runs/d"), fail)
 
 
-def test_a_name_is_a_path_then_a_run_then_an_installed_model(parts: ModelFolder) -> None:
-    model(parts, "user/small")
-    assert locate(Path("small"), fail) == Path("user/small")
-    for folder, found in (("shipped/small", "shipped/small"), ("runs/small/model", "runs/small/model"), ("small",) * 2):
+def test_a_name_is_an_installed_model_then_a_run_then_a_path(parts: ModelFolder) -> None:
+    model(parts, "small")
+    assert locate(Path("small"), fail) == Path("small")
+    for folder in ("runs/small/model", "user/small", "shipped/small"):
         model(parts, folder)
         said: list[str] = []
-        assert locate(Path("small"), said.append) == Path(found)
+        assert locate(Path("small"), said.append) == Path(folder)
         assert len(said) == 1
-        assert "user/small" in said[0]
+        assert "./small" in said[0]
+
+
+def test_where_a_run_is_meant_it_comes_first(parts: ModelFolder) -> None:
+    model(parts, "runs/small/model")
+    model(parts, "user/small")
+    said: list[str] = []
+    assert registry.find_folder(Path("small"), said.append, is_run=True) == Path("runs/small")
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("path", ["./small", "small/", "./small/", ".//small"])
+def test_a_path_is_no_name(parts: ModelFolder, path: str) -> None:
+    """Although `Path` drops what makes it a path."""
+    for folder in ("small", "runs/small/model", "user/small"):
+        model(parts, folder)
+    assert locate(path, fail) == Path("small").absolute()
+    for folder in ("runs/small/model", "user/small"):
+        assert locate(folder, fail) == Path(folder)
 
 
 def test_an_unknown_name_gets_the_nearest_as_a_suggestion(parts: ModelFolder) -> None:
@@ -82,12 +100,20 @@ def test_an_unknown_name_gets_the_nearest_as_a_suggestion(parts: ModelFolder) ->
         locate(Path("qqq"), fail)
 
 
-def test_a_local_folder_precedes_an_installed_model_of_the_same_name(parts: ModelFolder) -> None:
+def test_an_installed_model_is_the_same_in_every_folder_and_is_noted_once(
+    parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands look up what they have found once more."""
     model(parts, "shipped/de-en")
-    model(parts, "de-en")
-    said: list[str] = []
-    assert locate(Path("de-en"), said.append) == Path("de-en")
-    assert said == ["using de-en, not shipped/de-en"]
+    torn = model(parts, "de-en")
+    (torn / "model.safetensors").write_bytes(b"")
+    assert main(["--model", "de-en", "der Hund"]) == 0
+    assert capsys.readouterr().err.count("using shipped/de-en, not ./de-en") == 1
+    for command in (["--model", "./de-en"], ["decode", "--model", "./de-en"], ["--rerank", "./de-en"]):
+        assert main([*command, "der Hund"]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert str(Path("de-en").absolute()) in error
 
 
 def test_a_folder_of_texts_does_not_hide_the_model_of_its_name(parts: ModelFolder) -> None:
