@@ -371,13 +371,13 @@ def test_symbols_hold_no_spaces():
         ),
     ],
 )
-def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
-    text = unit * (2**18 // len(unit))
+def test_long_texts_of_any_kind_take_linear_time(unit):
+    text = unit * (2**16 // len(unit))
     start = time.process_time()
     protect(text, MARKDOWN)
     protected = protect(text)
     assert unframed(protected)[1].text in protected.text
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 1.5  # it takes 0.5 at most; a quadratic rule takes 1.6 to 10
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
 
 

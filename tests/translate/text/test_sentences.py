@@ -302,12 +302,11 @@ def test_entities_of_white_space_around_sentences_are_copied(blank):
         ("hi", "। "),
     ],
 )
-def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(language, unit):
-    """A rule that is quadratic would take minutes."""
-    text = unit * (2**18 // len(unit))
+def test_long_texts_of_any_kind_take_linear_time(language, unit):
+    text = unit * (2**16 // len(unit))
     start = time.process_time()
     assert "".join(piece.text for piece in split(text, language)) == text
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 1.5  # a quadratic rule takes longer
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
