@@ -73,9 +73,9 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return _expanded(load_file(path), path)
     except FileNotFoundError as error:
-        raise CheckpointError(f"{path}: the file is missing") from error
+        raise CheckpointError(f"{path}: the file is missing; copy the folder again") from error
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path}: the file is damaged or truncated ({error})") from error
+        raise CheckpointError(f"{path}: the file is damaged or truncated ({error}); copy it again") from error
 
 
 def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
@@ -95,7 +95,9 @@ def _check_weights(tensors: dict[str, Tensor], path: Path) -> None:
     """Raise CheckpointError if a tensor holds something else, which a copy would convert silently."""
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
-            raise CheckpointError(f"{path}: the tensor {name!r} has type {tensor.dtype}, not that of weights")
+            raise CheckpointError(
+                f"{path}: the tensor {name!r} has type {tensor.dtype}, not that of weights; copy the folder again"
+            )
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transformer:
@@ -123,12 +125,14 @@ def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> 
     expected = model.state_dict()
     for name in sorted(expected.keys() ^ tensors.keys()):
         what = "is missing" if name in expected else "is not part of this model"
-        raise CheckpointError(f"{path}: the tensor {name!r} {what}; config and weights do not belong together")
+        raise CheckpointError(
+            f"{path}: the tensor {name!r} {what}; config and weights do not belong together, so copy the folder again"
+        )
     for name, tensor in tensors.items():
         if tensor.shape != expected[name].shape:
             raise CheckpointError(
                 f"{path}: the tensor {name!r} has shape {tuple(tensor.shape)}, the config asks for "
-                f"{tuple(expected[name].shape)}; config and weights do not belong together"
+                f"{tuple(expected[name].shape)}; config and weights do not belong together, so copy the folder again"
             )
     model.load_state_dict(tensors)
 

@@ -162,12 +162,14 @@ def load_config(folder: Path) -> ModelConfig:
             raise CheckpointError(f"{path}: format {description['format']} is unknown; this version reads {FORMAT}")
         config = ModelConfig.from_dict(description["model"])
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
+        raise CheckpointError(
+            f"{path}: cannot read the model's config: {error.strerror}; copy the folder again"
+        ) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, CheckpointError):
             raise
         reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
-        raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
+        raise CheckpointError(f"{path}: not a config of this toolkit: {reason}; copy the folder again") from error
     _check_size(config, folder)
     return config
 
@@ -189,7 +191,7 @@ def _check_size(config: ModelConfig, folder: Path) -> None:
     if rows * config.d_model > 10 * n_stored:
         raise CheckpointError(
             f"{folder / 'config.json'}: a model of these sizes has more than {rows * config.d_model:,} parameters, and "
-            f"{weights.name} holds {n_stored:,}; config and weights do not belong together"
+            f"{weights.name} holds {n_stored:,}; config and weights do not belong together, so copy the folder again"
         )
 
 

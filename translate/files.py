@@ -6,6 +6,7 @@ clone or in a folder that they share, so no hidden name is written through a lin
 
 import bz2
 import contextlib
+import errno
 import glob
 import gzip
 import hashlib
@@ -225,6 +226,20 @@ def recover_folder(place: Path) -> None:
     _restore_old(place)
 
 
+def recover_folders(parent: Path) -> None:
+    """Remove what killed `new_folder`s left in a folder, except what another process may still be making."""
+    for partial in parent.glob(".*.partial"):
+        # An empty one may be that of a process that does not hold its lock yet.
+        if partial.is_dir() and not partial.is_symlink() and any(partial.iterdir()):
+            with contextlib.suppress(OSError, UserError), locked(partial, certain=True):
+                recover_folder(parent / partial.name.removeprefix(".").removesuffix(".partial"))
+    for old in parent.glob(".*.old"):
+        with contextlib.suppress(OSError, UserError):
+            place = parent / old.name.removeprefix(".").removesuffix(".old")
+            if not _beside(place)[0].exists():
+                _restore_old(place)
+
+
 def _restore_old(place: Path) -> None:
     """Put the old folder back if there is no new one, or else remove it."""
     _, old = _beside(place)
@@ -281,19 +296,22 @@ def flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def locked(path: Path, on_wait: Callable[[], None] | None = None, *, certain: bool = False) -> Iterator[None]:
     """Hold the lock of a file or folder; the operating system releases it when the process ends.
 
     Args:
         path: an existing folder, or a file, which is made if it is missing and must not be a link.
         on_wait: called once before waiting for another process; None does not wait.
+        certain: whether to raise BlockingIOError also where there are no locks.
 
     Raises BlockingIOError if another process holds the lock and `on_wait` is None. Has no effect on Windows and on file
-    systems without locks.
+    systems without locks, unless `certain` is set.
     """
     try:
         import fcntl
     except ImportError:  # Windows
+        if certain:
+            raise BlockingIOError(errno.EWOULDBLOCK, "there are no locks", str(path)) from None
         yield
         return
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
@@ -305,8 +323,9 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[No
                 raise
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:  # some network file systems have no locks
-            pass
+        except OSError as error:  # some network file systems have no locks
+            if certain:
+                raise BlockingIOError(errno.EWOULDBLOCK, "there are no locks", str(path)) from error
         yield
     finally:
         os.close(descriptor)

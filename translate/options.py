@@ -15,6 +15,7 @@ others. A program makes the same object with `Score(source=path)`; `validate` re
 
 import argparse
 import difflib
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ Options = TypeVar("Options")
 
 HELP = ("-h, --help", "Show this message and exit.")
 _NARROWEST = 60
+_LANGUAGE_CODE = re.compile(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*")
+_LONGEST_CODE = 35  # as RFC 5646 allows programs
 _SHORT = Repr()  # for values in messages
 _SHORT.maxstring = _SHORT.maxother = 60
 
@@ -115,6 +118,11 @@ def model_argument(metavar: str, help: str) -> Declared:
     return Declared(help, metavar=metavar, read=model_path)
 
 
+def is_language_code(text: object) -> bool:
+    """Return whether this is a language code, such as "de", "zh-Hans" or "sr_Latn"; names of files contain it."""
+    return isinstance(text, str) and len(text) <= _LONGEST_CODE and _LANGUAGE_CODE.fullmatch(text) is not None
+
+
 def model_path(text: str | Path) -> Path:
     """Return the path or name of a model; "./NAME" and "NAME/" become absolute, as a `Path` would be the name alone."""
     path = Path(text)
@@ -139,7 +147,12 @@ def validate(instance: "DataclassInstance") -> None:
     """
     for name, hint in _hints(type(instance)).items():
         if not _fits(value := getattr(instance, name), hint):
-            raise OptionError(name, _SHORT.repr(value), f"should be {_wanted(hint)}")
+            raise OptionError(name, shown(value), f"should be {_wanted(hint)}")
+
+
+def shown(value: object) -> str:
+    """Return the beginning of a value for a message."""
+    return _SHORT.repr(value)
 
 
 @cache

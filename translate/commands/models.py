@@ -8,11 +8,10 @@ from typing import Annotated
 from translate.errors import UserError, printable, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec, Weights
-from translate.models.origin import Origin
+from translate.models.origin import ACTIONS, Origin
 from translate.options import MODEL_HELP, Json, argument, model_argument, option
 from translate.tables import columns
 
-ACTIONS = ("add", "update", "remove")
 ADDING = "Adding"
 
 
@@ -119,7 +118,10 @@ def _change(options: Models) -> None:
         return
     _refuse_unused(options, ("name", "revision", "from_language", "to_language"))
     if str(options.model) == "update":
-        names = adding.added() if name is None else [name]
+        if name is not None:
+            adding.update(name, say)
+            return
+        names = adding.added()
         if not names:
             say("no model was added yet; add one with translate models add")
         failures = []

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig, model_config
 from transformer.search.hypothesis import DECODING, SearchConfig
+from translate.options import is_language_code
 from translate.text.placeholders import SYMBOL
 from translate.text.translation import Search
 
@@ -327,6 +328,13 @@ class DataConfig(Section):
             return values
         fixed = ("source", "target", "root")
         return {key: value if key in fixed else with_codes(value, values) for key, value in values.items()}
+
+    @field_validator("source", "target")
+    @classmethod
+    def _check_code(cls, code: str) -> str:
+        if not is_language_code(code):
+            raise PydanticCustomError("language", 'should be a language code, such as "de" or "zh-Hans"')
+        return code
 
     @field_validator("valid", "test")
     @classmethod

@@ -6,11 +6,11 @@ finds by its name: the model in a format of this project or of CTranslate2, sour
 is complete and has been opened once. Nothing else in this project downloads a model.
 """
 
+import os
 import re
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,15 +18,27 @@ from transformer.config import CheckpointError
 from translate.errors import Say, UserError
 from translate.exchange import download, importing
 from translate.exchange.argos_package import Package
-from translate.files import json_sha256, new_folder, sha256, write_text
+from translate.files import json_sha256, new_folder, recover_folders, sha256, write_text
 from translate.inference.engine import open_engine
+from translate.models import folder as model_folder
 from translate.models import origin, registry
-from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, model_in, writing
+from translate.models.folder import (
+    CTRANSLATE2_FILE,
+    EXPORTED_FILES,
+    FILES,
+    LanguageError,
+    TranslationSpec,
+    model_in,
+    writing,
+)
 from translate.models.origin import Origin, license_of
 from translate.models.registry import language_name
+from translate.options import is_language_code
+from translate.tables import rendered
 from translate.text.translation import Opening
 
 _NAME = re.compile(r"\w[\w.+-]{0,99}")
+_REMOVED = re.compile(r"\..+\.removed-[0-9a-z_]{8,16}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PACKAGES = (".argosmodel", ".zip")
@@ -81,35 +93,53 @@ def add(wanted: Wanted, say: Say) -> Path:
     Raises UserError if there is no such source, if it is another kind of model or damaged, if a model of this name
     exists, or if it cannot be written; then nothing is installed.
     """
-    if wanted.name is not None:
-        _check_new(wanted.name)
-    with _found(wanted) as found:
+    _check(wanted)
+    _clean()
+    with _found(wanted, say) as found:
         return _install(found, wanted, say)
 
 
 def update(name: str, say: Say) -> None:
     """Replace an added model by the newest one of its source, if there is a newer one; otherwise it is unchanged.
 
+    With HF_HUB_OFFLINE the newest one of the hub is that of the cache.
+
     Raises UserError as `add`, and if the model was not added.
     """
     folder, before = _added(name)
-    if before.kind == "hub":
-        if _COMMIT.fullmatch(before.wanted):
-            say(f"{name}: was added at the commit {before.wanted[:12]}, and stays there; add another with --revision")
-            return
-        if download.newest_commit(before.source, before.wanted or None) == before.revision:
-            say(f"{name}: is up to date ({before.revision[:12]})")
-            return
-    spec = TranslationSpec.load(folder)
+    _clean()
+    if before.kind == "hub" and _COMMIT.fullmatch(before.wanted):
+        say(f"{name}: was added at the commit {before.wanted[:12]}, and stays there; add another with --revision")
+        return
     wanted = Wanted(
         source=before.source,
         name=name,
         revision=before.wanted or None,
-        source_language=spec.source,
+        source_language=TranslationSpec.load(folder).source,
         target_language=before.to or None,
     )
-    is_hub = before.kind == "hub"  # also where there is a folder of this name
-    with nullcontext(_from_hub(before.source, wanted.revision)) if is_hub else _found(wanted) as found:
+    try:
+        _update(before, wanted, say)
+    except download.GoneError as error:
+        raise UserError(
+            f"{before.source}: is gone, or you may not read it any more, and {name} stays as it is; restore it, or "
+            f"remove {name} and add another model"
+        ) from error
+    except LanguageError as error:
+        raise UserError(
+            f"{before.source}: its newest revision is for other languages, and {name} stays as it is; add that one "
+            "under another name with translate models add"
+        ) from error
+
+
+def _update(before: Origin, wanted: Wanted, say: Say) -> None:
+    name, is_hub = wanted.name, before.kind == "hub"
+    if is_hub and download.is_offline():
+        say(f"{name}: HF_HUB_OFFLINE is set, so the cache is used, and no newer revision is looked for")
+    if is_hub and download.newest_commit(before.source, wanted.revision) == before.revision:
+        say(f"{name}: is up to date ({before.revision[:12]})")
+        return
+    with _found_again(before, say) as found:
         if not is_hub and found.origin.sha256 == before.sha256:
             say(f"{name}: is up to date")
         else:
@@ -119,9 +149,11 @@ def update(name: str, say: Say) -> None:
 def remove(name: str, say: Say) -> None:
     """Remove an added model; UserError if there is none of this name. Files in the cache of the hub stay."""
     folder, _ = _added(name)
-    doomed = Path(tempfile.mkdtemp(prefix=f".{name}.removed-", dir=folder.parent))
-    folder.rename(doomed / name)  # so that no process finds half of it
-    shutil.rmtree(doomed)
+    _clean()
+    doomed = folder.with_name(f".{name}.removed-{os.urandom(8).hex()}")
+    folder.rename(doomed)  # so that no process finds half of it
+    with suppress(FileNotFoundError):  # another command is cleaning up
+        shutil.rmtree(doomed)
     say(f"removed {name}")
 
 
@@ -140,52 +172,90 @@ def _place() -> Path:
 def _added(name: str) -> tuple[Path, Origin]:
     folder = _place() / name
     if not _NAME.fullmatch(name) or not folder.is_dir():
-        raise UserError(f"{name}: no added model has this name; translate models lists the names")
+        is_shipped = any(known == name for known, _ in registry.installed())
+        where = "as that one comes with the program" if is_shipped else "see translate models"
+        raise UserError(f"{name}: no added model has this name, {where}; name one that was added")
     if (found := Origin.load(folder)) is None:
         raise UserError(f"{folder}: was not added by translate models add; copy or remove the folder yourself")
     return folder, found
 
 
+def _clean() -> None:
+    """Remove what killed commands left, and nothing of a command that is running."""
+    for path in _place().glob(".*.removed-*"):
+        if _REMOVED.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)  # perhaps while the command that renamed it does so too
+    recover_folders(_place())
+    download.clean(_downloads())
+
+
+def _downloads() -> Path:
+    return registry.home() / "downloads"
+
+
+def _check(wanted: Wanted) -> None:
+    """Raise UserError for a value that no model can have."""
+    if wanted.name is not None:
+        _check_new(wanted.name)
+    if wanted.revision == "":
+        raise UserError("--revision '': name a commit, a tag or a branch, or leave it out")
+    for option, code in (("--from", wanted.source_language), ("--to", wanted.target_language)):
+        if code is not None and not is_language_code(code):
+            raise UserError(f"{option} {code!r}: is no language code, such as de; correct it, or leave it out")
+
+
 def _check_new(name: str) -> None:
     """Raise UserError if a model cannot have this name."""
-    if not _NAME.fullmatch(name) or name in ("add", "remove", "update"):
-        raise UserError(
-            f"--name {name!r}: a name has up to 100 letters, digits, '.', '_', '+' and '-'; choose another one"
-        )
-    if taken := next((folder for known, folder in registry.installed() if known == name), None):
-        raise UserError(
-            f"{name}: {taken} has this name; choose another one with --name, or get a newer one with translate models "
-            f"update {name}"
-        )
+    if not _NAME.fullmatch(name):
+        rule = "a name has up to 100 letters, digits, '.', '_', '+' and '-'"
+        raise UserError(f"{name!r} cannot be the name of the model: {rule}; choose another one with --name")
+    if name in origin.ACTIONS:
+        rule = "it is a word of translate models"
+        raise UserError(f"{name!r} cannot be the name of the model: {rule}; choose another one with --name")
+    place = _place() / name
+    taken = dict([*reversed(registry.installed())]).get(name, place)
+    if os.path.exists(taken):
+        update = f", or get a newer one with translate models update {name}" if name in added() else ""
+        raise UserError(f"{name}: {taken} has this name; choose another one with --name{update}")
 
 
 # Sources
 
 
 @contextmanager
-def _found(wanted: Wanted) -> Iterator[_Found]:
+def _found(wanted: Wanted, say: Say) -> Iterator[_Found]:
     """Yield the files of a source, downloaded if they are elsewhere."""
     source, path = wanted.source, _expanded(wanted.source)
-    if source and path.exists():
-        if wanted.revision:
-            raise UserError(f"--revision: {path} is no repository of the hub; leave it out")
-        yield _from_path(path)
-    elif repository := _repository(source):
+    is_there = bool(source) and os.path.exists(path)
+    repository = None if is_there else _repository(source)
+    if wanted.revision is not None and not repository:
+        raise UserError(f"--revision: {source} is no repository of the hub; leave it out")
+    if is_there:
+        yield _from_path(path, say)
+    elif repository:
         yield _from_hub(repository, wanted.revision)
-    elif source.startswith(("http://", "https://")):
-        if wanted.revision:
-            raise UserError(f"--revision: {source} is no repository of the hub; leave it out")
-        place = registry.home() / "downloads"
-        with writing(place, replace=True):
-            place.mkdir(parents=True, exist_ok=True)
-        address = download.Address.read(source)
-        with download.fetched(address, place) as package:
-            yield _from_package(package, source, "address")
+    elif source.lower().startswith(("http://", "https://")):
+        with _from_address(source) as found:
+            yield found
     else:
         raise UserError(
             f"{source}: is no file, no folder, no address and no repository of the hub, such as "
             "Helsinki-NLP/opus-mt-de-en; correct it"
         )
+
+
+@contextmanager
+def _found_again(before: Origin, say: Say) -> Iterator[_Found]:
+    """Yield the files of the source of an added model, whatever else has its name meanwhile."""
+    if before.kind == "hub":
+        yield _from_hub(before.source, before.wanted or None)
+    elif before.kind == "address":
+        with _from_address(before.source) as found:
+            yield found
+    elif os.path.exists(before.source):
+        yield _from_path(Path(before.source), say)
+    else:
+        raise download.GoneError(f"{before.source}: no such file or folder")
 
 
 def _expanded(source: str) -> Path:
@@ -199,7 +269,7 @@ def _repository(source: str) -> str | None:
     """Return the name of a repository, which may be given as the address of its page."""
     from huggingface_hub.constants import ENDPOINT
 
-    name = source.removeprefix(f"{ENDPOINT}/").rstrip("/")
+    name = source.removeprefix(f"{ENDPOINT}/").rstrip("/").removesuffix("/tree/main")
     is_file = name.endswith(_PACKAGES) or name.startswith((".", "~"))
     return name if _REPOSITORY.fullmatch(name) and not is_file else None
 
@@ -212,14 +282,53 @@ def _from_hub(repository: str, revision: str | None) -> _Found:
     return _Found(found.folder, repository.partition("/")[2], known)
 
 
-def _from_path(path: Path) -> _Found:
+def _from_path(path: Path, say: Say) -> _Found:
     path = path.resolve()
     if path.is_file():
         return _from_package(path, str(path), "path")
     name = path.parent.name if path.name == "model" else path.name
-    folder = model_in(path, exported=True) or path
-    digest = json_sha256({file.name: sha256(file) for file in sorted(folder.iterdir()) if file.is_file()})
-    return _Found(folder, name, Origin("path", str(path), sha256=digest, license=license_of(_text(folder / _CARD))))
+    files = _files(path, say)  # first, as it may be any folder, with any number of large files
+    folder = files[0].parent
+    digest = json_sha256({file.name: sha256(file) for file in files})
+    before = Origin.load(folder)  # of a copy of an added model, whose card is ours
+    license = before.license if before else license_of(_text(folder / _CARD))
+    return _Found(folder, name, Origin("path", str(path), sha256=digest, license=license))
+
+
+def _files(path: Path, say: Say) -> list[Path]:
+    """Return the files of the model in a folder; UserError if it holds none."""
+    own = model_in(path, exported=True)
+    if own is None and (path / CTRANSLATE2_FILE).is_file():
+        lacks = " and no ".join(name for name in EXPORTED_FILES if not (path / name).is_file())
+        raise UserError(f"{path}: is a CTranslate2 folder that has no {lacks}; export it again with translate export")
+    if own is None and (path / "metadata.json").is_file() and (path / "model" / CTRANSLATE2_FILE).is_file():
+        raise UserError(
+            f"{path}: is an unpacked package of Argos Translate; name the .argosmodel file, or zip the folder"
+        )
+    if own is None and any(path.glob("checkpoints/step-*")):
+        own = model_folder.resolve(path, say)
+    if own is not None:
+        return _own_files(own)
+    if importing.toolkit_of(path) == "Marian":
+        weights = next((path / name for name in _WEIGHTS[_MARIAN] if (path / name).is_file()), path)
+        files = [*(path / name for name in (*_MARIAN, *_OPTIONAL)), weights]
+    else:
+        files = sorted(path.iterdir())
+    return [file for file in files if file.is_file()]
+
+
+@contextmanager
+def _from_address(source: str) -> Iterator[_Found]:
+    place, address = _downloads(), download.Address.read(source)
+    with writing(place, replace=True):
+        place.mkdir(parents=True, exist_ok=True)
+    with download.fetched(address, place) as package:
+        try:
+            found = _from_package(package, source, "address")
+        except UserError:
+            package.unlink()
+            raise
+        yield found
 
 
 def _from_package(path: Path, source: str, kind: origin.Kind) -> _Found:
@@ -274,21 +383,23 @@ def _install(found: _Found, wanted: Wanted, say: Say, *, replaces: bool = False)
 @contextmanager
 def _named(found: _Found, new: Path) -> Iterator[None]:
     """Name the source in errors of this block, instead of the folders that it was copied from and to."""
+    shown = str(found.path) if found.origin.kind == "path" else found.origin.source
     try:
         yield
     except (UserError, CheckpointError) as error:
         said = str(error)
         for path in (new / _IMPORTED, new, found.path):
-            said = said.replace(str(path), found.origin.source)
-        raise UserError(said) from error
+            said = said.replace(str(path), shown)
+        raise (LanguageError if isinstance(error, LanguageError) else UserError)(said) from error
 
 
 def _with_languages(spec: TranslationSpec, wanted: Wanted, folder: Path) -> TranslationSpec:
     """Return the spec with the target language that was asked for, and write it; UserError if the model lacks it."""
     if not spec.speaks(wanted.source_language, wanted.target_language):
-        raise UserError(
-            f"{folder}: translates from {spec.source} to {', '.join(spec.targets)}; leave --from and --to out, or "
-            "choose another model"
+        asked = " ".join(filter(None, [wanted.source_language, "to", wanted.target_language or "any language"]))
+        raise LanguageError(
+            f"{folder}: translates from {spec.source} to {', '.join(spec.targets)}, not from {asked}; choose another "
+            "model or other languages"
         )
     if wanted.target_language not in (None, spec.target):
         spec = spec.towards(wanted.target_language)
@@ -332,13 +443,13 @@ def _write_card(name: str, known: Origin, spec: TranslationSpec, folder: Path) -
     theirs = origin.front_matter(_text(folder / _CARD))[1].strip()
     into = ", ".join(map(language_name, spec.targets))
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.name != _CARD)
-    rows = {
+    values = {
         "source": known.source,
         "revision": known.revision or "-",
         "sha256": known.sha256,
         "license": known.license or "not stated",
         "size": f"{n_bytes / 1e6:.1f} MB",
     }
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-    head = f"# {language_name(spec.source)} to {into}: {known.source}\n\n| {name} | |\n|---|---|\n{table}\n"
+    table = rendered([{name: key, "value": value} for key, value in values.items()], "github")
+    head = f"# {language_name(spec.source)} to {into}: {' '.join(known.source.split())}\n\n{table}\n"
     write_text(folder / _CARD, f"{head}\n## The card of its authors\n\n{theirs}\n" if theirs else head)

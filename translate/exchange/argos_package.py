@@ -22,7 +22,7 @@ from translate.corpus import moses_bpe
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
-from translate.exchange.foreign_model import joined
+from translate.exchange.foreign_model import joined, sentencepiece_file
 from translate.exchange.verification import Proof
 from translate.models import registry
 from translate.models.folder import (
@@ -35,11 +35,11 @@ from translate.models.folder import (
     write_text_parts,
     writing,
 )
+from translate.options import is_language_code, shown
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires
 
-_CODE = re.compile(r"[A-Za-z0-9_-]+")
 _SENTENCEPIECE, _BPE = "sentencepiece.model", "bpe.model"
 _SPECIAL = {PAD: "<blank>", BOS: "<s>", EOS: "</s>", UNK: "<unk>"}
 _SETTINGS = {  # of CTranslate2's config.json, with the values that this project can follow
@@ -61,17 +61,11 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     Args:
         int8: store the weights as 8-bit integers.
 
-    Raises UserError if `to` exists or has another suffix, if a language is no code, and as `ctranslate2_folder.fill`;
+    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.fill`;
     then nothing is written.
     """
     if to.suffix != SUFFIX:
         raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --out")
-    for code in (folder.spec.source, folder.spec.target):
-        if not _CODE.fullmatch(code):
-            raise UserError(
-                f"{folder.folder}: its language {code[:40]!r} would be a part of file names in the package; write a "
-                "code of letters, digits, '-' and '_' in its translation.json"
-            )
     with writing(to):
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
@@ -139,7 +133,7 @@ class Package:
         self.metadata = self._json("metadata.json")
         self.source, self.target = (self._code(key) for key in ("from_code", "to_code"))
         self.name = f"argos-{self.source}-{self.target}"
-        self.version = str(self.metadata.get("package_version", ""))
+        self.version = self._version()
         if (kind := self.metadata.get("type", "translate")) != "translate":
             raise UserError(f"{shown}: is a package of the kind {kind!r}, which does not translate; name another one")
         if self.metadata.get("target_prefix"):
@@ -175,12 +169,15 @@ class Package:
 
     def _tokenizer(self, source: Sequence[str], target: Sequence[str]) -> Tokenizer:
         if self._has(_SENTENCEPIECE):
-            model = self._read(_SENTENCEPIECE)
+            model = sentencepiece_file(self._read(_SENTENCEPIECE), f"{self._shown}/{_SENTENCEPIECE}")
             ids = [{piece: i for i, piece in enumerate([*_SPECIAL.values(), *side])} for side in (source, target)]
             return joined(ids[0], ids[1], (model, model), _SPECIAL).tokenizer
         if self._has(_BPE):
             pieces = [*dict.fromkeys([*_SPECIAL.values(), *source, *target])]
-            return moses_bpe.MosesBpe.of(self._read(_BPE), pieces, self.source, self.target)
+            try:
+                return moses_bpe.MosesBpe.of(self._read(_BPE), pieces, self.source, self.target)
+            except UserError as error:
+                raise UserError(f"{self._shown}: {error}") from error
         raise UserError(f"{self._shown}: has neither {_SENTENCEPIECE} nor {_BPE}; name another one")
 
     def _check_path(self, member: zipfile.ZipInfo) -> None:
@@ -194,9 +191,18 @@ class Package:
 
     def _code(self, key: str) -> str:
         code = self.metadata.get(key)
-        if not isinstance(code, str) or not _CODE.fullmatch(code):
+        if not is_language_code(code):
             raise UserError(f"{self._shown}: its metadata.json has no {key}, a code of a language; get it again")
-        return code
+        return str(code)
+
+    def _version(self) -> str:
+        version = self.metadata.get("package_version", "")
+        if not isinstance(version, str | int | float):
+            raise UserError(
+                f"{self._shown}: its metadata.json has the package_version {shown(version)}, which is no number or "
+                "text; get it again"
+            )
+        return str(version)
 
     def _has(self, name: str) -> bool:
         return self._root + name in self._members

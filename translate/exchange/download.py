@@ -2,33 +2,43 @@
 
 The hub's client keeps what has arrived in its cache, so that an interrupted download goes on with the next file; it
 reads HF_TOKEN, HF_ENDPOINT, HF_HOME and HF_HUB_OFFLINE. A file at an address goes on where it was interrupted, if the
-server says that it has not changed.
+server says that it has not changed; what cannot go on is not kept.
 """
 
 import errno
 import hashlib
 import http.client
 import os
+import re
 import ssl
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from translate.errors import UserError, reason
-from translate.files import locked, naming, read_json, write_json
+from translate.files import locked, naming, read_json, sha256, write_json
 
 _CHUNK = 2**20
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _ATTEMPTS = 5  # without a new byte
 _TIMEOUT = 30.0  # seconds without an answer
 
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PRINTABLE = "!$%&'()*+,/:;=?@[]|~"  # characters of paths and queries that are sent as they are
+_NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_FILE = re.compile(r"[0-9a-f]{16}(\.json)?")  # names in the folder of downloads
+
 Choose = Callable[[Collection[str]], list[str]]
+
+
+class GoneError(UserError):
+    """There is nothing at a source, or nothing that the user may read."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +67,9 @@ def snapshot(repository: str, revision: str | None, choose: Choose) -> Snapshot:
     With HF_HUB_OFFLINE the files are those of the cache. Raises UserError if they cannot be had.
     """
     import huggingface_hub
-    from huggingface_hub.constants import HF_HUB_OFFLINE
 
-    if HF_HUB_OFFLINE:
-        with _asking(repository, revision):  # each model has a config.json
-            config = huggingface_hub.hf_hub_download(repository, "config.json", revision=revision)
-        folder = Path(config).parent
+    if is_offline():
+        folder = _cached(repository, revision)
         names = choose([path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()])
         return Snapshot(folder, names, folder.name)
     with _asking(repository, revision):
@@ -82,10 +89,30 @@ def snapshot(repository: str, revision: str | None, choose: Choose) -> Snapshot:
     return Snapshot(folder, names, info.sha)
 
 
-def newest_commit(repository: str, revision: str | None) -> str:
-    """Return the commit of a revision of a repository, without a download; UserError if the hub does not say."""
+def is_offline() -> bool:
+    """Return whether the user allows the cache alone, with HF_HUB_OFFLINE."""
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
+
+
+def _cached(repository: str, revision: str | None) -> Path:
+    """Return the folder of a repository in the cache; UserError if there is none."""
     import huggingface_hub
 
+    with _asking(repository, revision):  # each model has a config.json
+        return Path(huggingface_hub.hf_hub_download(repository, "config.json", revision=revision)).parent
+
+
+def newest_commit(repository: str, revision: str | None) -> str:
+    """Return the commit of a revision of a repository, without a download; UserError if the hub does not say.
+
+    With HF_HUB_OFFLINE it is the newest one of the cache.
+    """
+    import huggingface_hub
+
+    if is_offline():
+        return _cached(repository, revision).name
     with _asking(repository, revision):
         return str(huggingface_hub.HfApi().model_info(repository, revision=revision).sha)
 
@@ -103,11 +130,11 @@ def _asking(repository: str, revision: str | None) -> Iterator[None]:
             f"{repository}: its authors ask for consent first; give it at {page}, and set HF_TOKEN to a token of yours"
         ) from error
     except errors.RevisionNotFoundError as error:
-        raise UserError(
+        raise GoneError(
             f"{repository}: has no revision {revision}; name another one, or leave --revision out"
         ) from error
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        raise UserError(
+        raise GoneError(
             f"{repository}: {constants.ENDPOINT} has no model of this name that you may read; correct it, or set "
             "HF_TOKEN if it is private"
         ) from error
@@ -170,7 +197,7 @@ class Address:
     """A file on the web.
 
     Attributes:
-        url: its address, without a fragment.
+        url: its address in ASCII, without a fragment; other characters are percent-encoded.
         sha256: digest that it must have, from the fragment "#sha256=..."; "" for any.
     """
 
@@ -179,9 +206,23 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> "Address":
-        """Return an address as users write it."""
-        url, _, fragment = text.partition("#")
-        return cls(url, fragment.removeprefix("sha256=").lower())
+        """Return an address as users write it; UserError if it is none."""
+        url, _, fragment = text.strip().partition("#")
+        digest = fragment.lower().removeprefix("sha256=")
+        if fragment and not _DIGEST.fullmatch(digest):
+            raise UserError(f"{text}: ends in no digest; write its 64 digits after #sha256=, or leave it out")
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").encode("idna").decode(), parts.port
+        except ValueError as error:
+            raise UserError(f"{text}: is not an address: {error}; correct it") from error
+        if not host:
+            raise UserError(f"{text}: names no server; write an address such as https://example.org/de_en.argosmodel")
+        if "@" in parts.netloc:
+            raise UserError(f"{host}: its address holds a user or password, which are not sent; leave them out")
+        place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+        path, query = (quote(_NO_ESCAPE.sub("%25", part), _PRINTABLE) for part in (parts.path, parts.query))
+        return cls(urlunsplit((parts.scheme, place, path or "/", query, "")), digest)
 
 
 @contextmanager
@@ -189,31 +230,58 @@ def fetched(address: Address, place: Path) -> Iterator[Path]:
     """Download a file, or the rest of it, and yield its path; it is removed if the block ends without an exception.
 
     Args:
-        place: an existing folder, where an unfinished file stays.
+        place: an existing folder, where an unfinished file stays if it can go on.
 
-    Raises UserError if the file cannot be had or has another digest.
+    Raises GoneError if there is none, and UserError if the file cannot be had or has another digest.
     """
     path = place / hashlib.sha256(address.url.encode()).hexdigest()[:16]
     try:
         with naming(path), locked(path):
-            _download(address.url, path)
-            if address.sha256 and address.sha256 != _sha256(path):
-                path.unlink()
-                raise UserError(f"{address.url}: is not the file with this SHA-256; correct the digest or the address")
-            yield path
-            path.unlink()
-            _state(path).unlink(missing_ok=True)
+            try:
+                _download(address.url, path)
+                if address.sha256 and address.sha256 != sha256(path):
+                    _remove(path)
+                    raise UserError(
+                        f"{address.url}: is not the file with this SHA-256; correct the digest or the address"
+                    )
+                yield path
+                _remove(path)
+            finally:
+                if not _goes_on(path):
+                    _remove(path)
     except BlockingIOError as error:
         raise UserError(f"{address.url}: another process is downloading it; wait until it is done") from error
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def clean(place: Path) -> None:
+    """Remove what killed processes left in the folder of downloads and what cannot go on."""
+    for path in place.iterdir() if os.path.isdir(place) else ():
+        if _FILE.fullmatch(path.name) and not _goes_on(path.with_suffix("")):
+            with suppress(OSError), locked(path.with_suffix(""), certain=True):
+                _remove(path.with_suffix(""))
 
 
 def _state(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Return what the server said of a file; {} if it did not say which version of the file it sends."""
+    try:
+        state = read_json(_state(path))
+    except (OSError, ValueError):
+        return {}
+    return state if state.get("etag") else {}
+
+
+def _goes_on(path: Path) -> bool:
+    """Return whether an unfinished file can go on, or is complete."""
+    return bool(path.is_file() and path.stat().st_size and _known(path))
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    _state(path).unlink(missing_ok=True)
 
 
 def _download(url: str, path: Path) -> None:
@@ -226,11 +294,15 @@ def _download(url: str, path: Path) -> None:
                 return
             problem = "the connection broke"
         except urllib.error.HTTPError as error:
+            if error.code == http.client.NOT_MODIFIED:
+                return
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and before:
                 _restart(path)
                 continue
-            advice = "correct the address" if 400 <= error.code < 500 else "try again later"
-            raise UserError(f"{url}: the server answers with status {error.code} ({error.reason}); {advice}") from error
+            said = f"{url}: the server answers with status {error.code} ({error.reason})"
+            if error.code in (http.client.REQUEST_TIMEOUT, http.client.TOO_MANY_REQUESTS) or error.code >= 500:
+                raise UserError(f"{said}; try again later") from error
+            raise GoneError(f"{said}; correct the address") from error
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
             cause = getattr(error, "reason", error)
             problem = " ".join(str(cause).split()) or type(cause).__name__
@@ -241,9 +313,9 @@ def _download(url: str, path: Path) -> None:
         failures = 0 if path.stat().st_size > before else failures + 1
         if failures < _ATTEMPTS:
             time.sleep(0.1 * 2**failures)
+    after = f", which goes on after {path.stat().st_size:,} bytes" if _goes_on(path) else ""
     raise UserError(
-        f"{url}: cannot be reached, or the connection broke ({problem}); connect and repeat the command, which goes on "
-        f"after {path.stat().st_size:,} bytes"
+        f"{url}: cannot be reached, or the connection broke ({problem}); connect and repeat the command{after}"
     )
 
 
@@ -256,15 +328,13 @@ def _download_rest(url: str, path: Path) -> bool:
     """Append an answer to the file; return whether it is complete."""
     from tqdm import tqdm
 
-    try:
-        state = read_json(_state(path))
-    except (OSError, ValueError):
-        state = {}
-    start = path.stat().st_size if state.get("etag") else 0
-    if start and start == state.get("size"):
-        return True
+    state = _known(path)
+    start = path.stat().st_size if state else 0
     headers = {"User-Agent": "transformer-translate", "Accept-Encoding": "identity"}
-    if start:
+    if start and start == state.get("size"):
+        headers |= {"If-None-Match": state["etag"]}
+        start = 0
+    elif start:
         headers |= {"Range": f"bytes={start}-", "If-Range": state["etag"]}
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT) as answer:
         if url.startswith("https:") and not answer.url.startswith("https:"):

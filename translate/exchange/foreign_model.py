@@ -9,7 +9,6 @@ Dimension key: V vocabulary, D d_model, T positions.
 """
 
 import json
-import re
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,9 @@ from typing import Any
 
 import torch
 from google.protobuf.message import DecodeError
+from safetensors import SafetensorError
 from safetensors.torch import load_file
+from sentencepiece import SentencePieceProcessor
 from sentencepiece import sentencepiece_model_pb2 as protocol
 from torch import Tensor
 
@@ -27,6 +28,7 @@ from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError, reason
+from translate.options import is_language_code
 from translate.text.translation import decoding
 
 _SHORT = reprlib.Repr()
@@ -36,7 +38,6 @@ State = dict[str, Tensor]
 
 _PLAIN = (bool, int, float, str, list, type(None))  # types of settings: others, such as tensors, have no plain `==`
 _NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
-_LANGUAGE = re.compile(r"[\w-]+")  # names of files contain it
 _NO_TOKENIZER = "the tokenizer is not a SentencePiece model, or is damaged; copy the folder again"
 _SPECIAL = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNK: "<unk>"}
 _ATTENTIONS = {"encoder": ("self_attn",), "decoder": ("self_attn", "cross_attn")}
@@ -72,8 +73,9 @@ class ForeignFolder:
 
     def read_tokenizers(self, source: str, target: str) -> tuple[bytes, bytes]:
         """Return the tokenizers of both languages; without a file for the target, it is that of the source."""
-        tokenizer = self.read(source)
-        return tokenizer, self.read(target) if (self.path / target).is_file() else tokenizer
+        names = (source, target if (self.path / target).is_file() else source)
+        first, second = (sentencepiece_file(self.read(name), self.path / name) for name in names)
+        return first, second
 
     def read_lines(self, name: str) -> list[str]:
         """Return the lines of a UTF-8 file without their ends."""
@@ -107,6 +109,9 @@ class ForeignFolder:
         try:
             if path.suffix == ".safetensors":
                 return load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise UserError(f"{path}: is damaged or truncated ({error}); copy it again") from error
+        try:
             with torch.serialization.safe_globals(list(allowed)):
                 found = torch.load(path, map_location="cpu", weights_only=True)
         except OSError as error:
@@ -145,8 +150,8 @@ class ForeignFolder:
     def languages(self, source: object, target: object) -> tuple[str, str]:
         """Return both languages; UserError if one is missing or is no code of a language."""
         for language in (source, target):
-            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-                raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
+            if not is_language_code(language):
+                raise UserError(f"{self.path}: does not name its languages; name the source and the target language")
         return str(source), str(target)
 
     def decoding(self, values: Mapping[str, Any], settings: str) -> SearchConfig:
@@ -175,6 +180,16 @@ class Vocabulary:
     sizes: tuple[int, int]
 
 
+def sentencepiece_file(content: bytes, name: Path | str) -> bytes:
+    """Return the content of a SentencePiece model file; UserError names the file if it is none, or damaged."""
+    try:
+        produced(content)
+        SentencePieceProcessor(model_proto=content)
+    except (UserError, ValueError, RuntimeError) as error:
+        raise UserError(f"{name}: is not a SentencePiece model, or is damaged; copy it again") from error
+    return content
+
+
 def joined(
     source: Mapping[str, int],
     target: Mapping[str, int],
@@ -187,7 +202,8 @@ def joined(
 
     Args:
         source, target: the toolkit's ids by piece.
-        tokenizers: SentencePiece model files of both languages, which may be the same; UserError if one is none.
+        tokenizers: SentencePiece model files of both languages, which may be the same; UserError if one is none, see
+            `sentencepiece_file`.
         special: the toolkit's names of our PAD, BOS, EOS and UNK; two of them may be one piece.
         limited: whether a tokenizer writes only pieces of the vocabulary of its language; see `rearranged`.
 

@@ -2,8 +2,30 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from translate.errors import UserError
+from translate.models import folder as model_folder
+
+Toolkit = Literal["Marian", "JoeyNMT", "fairseq"]
+
+
+def toolkit_of(folder: Path) -> Toolkit:
+    """Return the toolkit whose files a folder holds; UserError if none wrote it, or not completely."""
+    from translate.exchange.foreign_model import ForeignFolder
+
+    if (folder / "config.json").is_file():
+        if "model_type" not in ForeignFolder(folder, "Marian").read_json("config.json"):
+            model_folder.resolve(folder, lambda _: None)  # which says what a folder of this project lacks
+        return "Marian"
+    if (folder / "config.yaml").is_file():
+        return "JoeyNMT"
+    if any(folder.glob("dict.*.txt")):
+        return "fairseq"
+    raise UserError(
+        f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq); "
+        "name a folder that has one"
+    )
 
 
 def import_folder(
@@ -26,7 +48,8 @@ def import_folder(
     from translate.exchange.marian import import_marian
     from translate.exchange.verification import sentences
 
-    if (folder / "config.json").is_file():
+    toolkit = toolkit_of(folder)
+    if toolkit == "Marian":
         named = ForeignFolder(folder, "Marian").read_json("tokenizer_config.json", optional=True).get("source_lang")
         texts = sentences(source or named) if texts is None else texts
         proof = import_marian(folder, to, texts, source=source, target=target)
@@ -36,13 +59,8 @@ def import_folder(
             f": {proof.n_same} of {proof.n_sentences} sentences have the same greedy output as the original; the "
             f"logits differ by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
         )
-    if (folder / "config.yaml").is_file():
+    if toolkit == "JoeyNMT":
         import_joeynmt(folder, to, source=source, target=target)
-    elif any(folder.glob("dict.*.txt")):
-        import_fairseq(folder, to, source=source, target=target)
     else:
-        raise UserError(
-            f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq); "
-            "name a folder that has one"
-        )
+        import_fairseq(folder, to, source=source, target=target)
     return "; it was not compared with the original, so check some of its translations"

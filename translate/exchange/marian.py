@@ -37,7 +37,7 @@ from translate.exchange.verification import Ids, Proof, compare, require_equal, 
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.conversion import Affine, head_width, projections
-from translate.models.folder import ModelFolder, TranslationSpec, writing
+from translate.models.folder import LanguageError, ModelFolder, TranslationSpec, writing
 from translate.models.registry import known_languages
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
@@ -87,7 +87,7 @@ DEFAULTS: dict[str, int | float | str | None] = {
 
 State = dict[str, Tensor]
 _SIDES = ("source", "target")
-_LANGUAGE_TAG = re.compile(r">>([\w-]+)<<")
+_LANGUAGE_TAG = re.compile(r">>([A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*)<<")
 _FILES = ("model.safetensors", "pytorch_model.bin")
 _SUPPORTED: dict[str, tuple[object, ...]] = {
     "activation_function": ("relu", "swish", "silu"),
@@ -375,7 +375,8 @@ def _ids_by_piece(theirs: ForeignFolder, settings: Mapping[str, Any]) -> dict[st
         raise theirs.unsupported("separate_vocabs = true")
     ids: dict[str, int] = theirs.read_json("vocab.json")
     if not _are_ids(*ids.values()) or sorted(ids.values()) != list(range(settings["vocab_size"])):
-        raise UserError(f"{theirs.path}: vocab.json does not name the {settings['vocab_size']} tokens of config.json")
+        n = settings["vocab_size"]
+        raise UserError(f"{theirs.path}: vocab.json does not name the {n} tokens of config.json; copy the folder again")
     if "<unk>" not in ids:
         raise theirs.unsupported("no piece <unk>")
     return ids
@@ -439,10 +440,10 @@ def _spec(
     one_tag = next(iter(tags)) if len(tags) == 1 else None
     for given, named in zip((source, target), own, strict=True):
         if given not in (None, named, *tags) and named in known_languages():
-            raise UserError(f"{theirs.path}: is for {named}, not {given}; leave the languages out")
+            raise LanguageError(f"{theirs.path}: is for {named}, not {given}; leave the languages out")
     languages = theirs.languages(source or own[0], target or one_tag or own[1])
     if target and tags and target not in tags:
-        raise UserError(f"{theirs.path}: translates into {', '.join(tags)}, not {target}; choose one of these")
+        raise LanguageError(f"{theirs.path}: translates into {', '.join(tags)}, not {target}; choose one of these")
     # As in transformers, config.json says how to search only without generation_config.json; then 1 is the default.
     generation = theirs.path / "generation_config.json"
     settings = theirs.read_json(generation.name if generation.is_file() else "config.json")

@@ -25,7 +25,7 @@ from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
-from translate.options import bounded, validate
+from translate.options import bounded, is_language_code, shown, validate
 from translate.text.translation import decoding
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 _SPEC, _WEIGHTS, _TARGET = "translation.json", "model.safetensors", "target.model"
 FILES = ("config.json", _WEIGHTS, "tokenizer.model", _SPEC)
 EXPORTED_FILES = ("config.json", CTRANSLATE2_FILE, "tokenizer.model", _SPEC)
+
+
+class LanguageError(UserError):
+    """A model does not translate between the languages that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,11 @@ class TranslationSpec:
 
     def __post_init__(self) -> None:
         validate(self)
-        if not all(isinstance(text, str) for pair in self.tags.items() for text in pair):
-            raise OptionError("tags", self.tags, "should map languages to pieces")
+        if not all(is_language_code(code) and isinstance(piece, str) for code, piece in self.tags.items()):
+            raise OptionError("tags", shown(self.tags), "should map language codes to pieces")
+        for name in ("source", "target"):
+            if not is_language_code(code := getattr(self, name)):
+                raise OptionError(name, shown(code), 'should be a language code, such as "de" or "zh-Hans"')
 
     @property
     def targets(self) -> list[str]:
@@ -92,7 +99,9 @@ class TranslationSpec:
         if target in (None, self.target):
             return self
         if target not in self.tags:
-            raise UserError(f"the model translates into {', '.join(self.targets)}, not {target}; choose one of these")
+            raise LanguageError(
+                f"the model translates into {', '.join(self.targets)}, not {target}; choose one of these"
+            )
         return with_changes(self, target=target)
 
     @property
@@ -197,6 +206,10 @@ def load_tokenizer(folder: Path, spec: TranslationSpec) -> Tokenizer:
     tokenizer = _checked(folder, "tokenizer.model", spec.tokenizer_sha256)
     if spec.target_sha256:
         tokenizer.target = _checked(folder, _TARGET, spec.target_sha256)
+    if tokenizer.unk in tokenizer.ids([*spec.tags.values()]):
+        raise UserError(
+            f"{folder / _SPEC}: its tags of languages are no pieces of the tokenizer; copy the model folder again"
+        )
     return tokenizer
 
 

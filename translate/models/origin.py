@@ -11,6 +11,7 @@ from translate.errors import UserError
 from translate.files import read_json, write_json
 from translate.options import validate
 
+ACTIONS = ("add", "update", "remove")  # of `translate models`, so these are no names of models
 FILE = "source.json"
 Kind = Literal["hub", "address", "path"]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 LARGE = 5000  # bytes; larger files are in "LFS"
 
@@ -128,11 +128,14 @@ def running() -> Iterator[Hub]:
                 etag = repository.says.get(file, sha256 if len(content) > LARGE else sha1)
                 head = {"X-Repo-Commit": commit, "X-Linked-Size": str(len(content)), "X-Linked-ETag": f'"{etag}"'}
                 if not is_cdn:
-                    self.send(302, b"", head | {"Location": f"{elsewhere}/cdn/{name}/resolve/{place}"})
+                    self.send(302, b"", head | {"Location": f"{elsewhere}/cdn/{name}/resolve/{quote(place)}"})
                 else:
                     self.content(file, content, {"ETag": f'"{etag}"', "Accept-Ranges": "bytes"})
 
         def content(self, file: str, content: bytes, head: dict[str, str]) -> None:
+            if self.headers.get("If-None-Match") == head["ETag"]:
+                self.send(304, b"", head)
+                return
             asked = self.headers.get("Range")
             if self.headers.get("If-Range", head["ETag"]) != head["ETag"]:
                 asked = None

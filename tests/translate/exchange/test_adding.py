@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,8 @@ from tests.translate.exchange import packages
 from tests.translate.exchange.hub import Hub
 from tests.translate.exchange.marian_files import marian_files
 from translate.commands.main import main
-from translate.exchange import adding, download
+from translate.exchange import adding, ctranslate2_folder, download
+from translate.files import locked
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.models.origin import Origin
 
@@ -111,6 +113,10 @@ def test_the_model_is_that_of_an_import_of_the_same_files(hub: Hub, models: Path
     assert before is not None
     assert local is not None
     assert (local.kind, local.source, local.license) == ("path", str(tmp_path / "theirs"), before.license)
+    assert main(["models", "add", str(models / "local"), "--name", "copy"]) == 0
+    copy = Origin.load(models / "copy")
+    assert copy is not None
+    assert (copy.source, copy.license) == (str(models / "local"), before.license)
 
 
 def test_an_address_of_a_page_of_the_hub_is_its_repository(hub: Hub, models: Path) -> None:
@@ -150,7 +156,9 @@ def test_an_update_that_fails_leaves_the_model(hub: Hub, models: Path, capsys: p
     before = {path.name: path.read_bytes() for path in (models / "tiny-de-en").iterdir()}
     hub.repositories[NAME].commits["f" * 40] = marian_files(8) | {"model.safetensors": b"no weights"}
     told(capsys)
-    assert f"{NAME}/model.safetensors: is damaged" in refused(capsys, "update", "tiny-de-en")
+    error = refused(capsys, "update", "tiny-de-en")
+    assert f"{NAME}/model.safetensors: is damaged" in error
+    assert error.count("tiny-de-en") == NAME.count("tiny-de-en")  # nothing is said twice
     assert {path.name: path.read_bytes() for path in (models / "tiny-de-en").iterdir()} == before
     assert [path.name for path in models.iterdir()] == ["tiny-de-en"]
 
@@ -232,8 +240,31 @@ def test_without_a_network_the_cache_is_used_if_the_user_says_so(
     assert (models / "again/model.safetensors").read_bytes() == (models / "tiny-de-en/model.safetensors").read_bytes()
     told(capsys)
     assert "is not in the cache" in refused(capsys, "add", "owner/other")
-    assert "HF_HUB_OFFLINE is set" in refused(capsys, "update", "tiny-de-en")
+    assert main(["models", "update", "tiny-de-en"]) == 0
+    said = told(capsys)
+    assert "HF_HUB_OFFLINE is set, so the cache is used, and no newer revision is looked for" in said
+    assert "is up to date" in said
     assert len(hub.requests) == n
+
+
+def test_an_update_without_a_network_takes_what_the_cache_has(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hub.add(NAME, marian_files())
+    for name in ("old", "new"):
+        assert main(["models", "add", NAME, "--name", name]) == 0
+    newer = "f" * 40
+    hub.repositories[NAME].commits[newer] = marian_files(8)
+    assert main(["models", "update", "new"]) == 0
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    n = len(hub.requests)
+    assert main(["models", "update"]) == 0
+    assert (models / "old/model.safetensors").read_bytes() == (models / "new/model.safetensors").read_bytes()
+    assert len(hub.requests) == n
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
+    told(capsys)
+    assert main(["models", "update", "old"]) == 2
+    assert "is not in the cache" in told(capsys)
 
 
 def test_what_cannot_be_had_is_one_sentence(
@@ -243,28 +274,208 @@ def test_what_cannot_be_had_is_one_sentence(
     hub.add("owner/t5", {"config.json": b"{}", "model.safetensors": b"", "spiece.model": b""})
     hub.add("owner/bart", marian_files() | {"config.json": b'{"model_type": "bart"}'})
     hub.add("owner/empty", {})
+    hub.add("owner/torn", marian_files() | {"model.safetensors": marian_files()["model.safetensors"][:-1000]})
+    hub.add("owner/text", marian_files() | {"source.spm": b"no model"})
+    hub.add("owner/other-text", marian_files() | {"target.spm": b"no model"})
     for source, sentence in (
         ("owner/gone", "has no model of this name that you may read"),
         ("owner/t5", "neither a Marian model nor one of this project, as it has no vocab.json and no source.spm"),
         ("owner/bart", "owner/bart: is not a Hugging Face Marian folder: model_type = 'bart'"),
         ("owner/empty", "as it has no config.json"),
+        ("owner/torn", "owner/torn/model.safetensors: is damaged or truncated"),
+        ("owner/text", "owner/text/source.spm: is not a SentencePiece model, or is damaged; copy it again"),
+        ("owner/other-text", "owner/other-text/target.spm: is not a SentencePiece model, or is damaged; copy it again"),
         ("gone.argosmodel", "is no file, no folder, no address and no repository"),
         ("./gone/away", "is no file, no folder, no address and no repository"),
         (f"{hub.url}/gone.argosmodel", "status 404"),
         ("http://[", "is not an address"),
+        ("https://", "names no server"),
+        ("https:///de_en.argosmodel", "names no server"),
+        (f"{hub.url.replace('//', '//user:secret@')}/x.zip", "holds a user or password"),
+        (f"{hub.url}/x.zip#readme", "ends in no digest"),
+        (f"{hub.url}/x.zip#sha256=12", "ends in no digest"),
     ):
         assert sentence in refused(capsys, "add", source)
     assert "has no revision gone" in refused(capsys, "add", NAME, "--revision", "gone")
     assert "has no revision" in refused(capsys, "add", NAME, "--revision", "../..")
-    for name in ("a/b", "..", ".hidden", "", "add", "a b"):
+    for name in ("a/b", "..", ".hidden", "", "add", "a b", "a" * 101):
         assert "choose another one" in refused(capsys, "add", NAME, "--name", name)
-    assert "de-en has this name" in refused(capsys, "add", NAME, "--name", "de-en")
+    hub.add("owner/update", marian_files())
+    error = refused(capsys, "add", "owner/update")
+    assert "'update' cannot be the name of the model: it is a word of translate models" in error
+    assert "with --name" in error
     assert f"{NAME}: is for en, not fi" in refused(capsys, "add", NAME, "--to", "fi")
+    for option in ("--from", "--to"):
+        for code in ("", "../..", "d e"):
+            assert f"{option} {code!r}: is no language code" in refused(capsys, "add", NAME, option, code)
+    for source in (NAME, str(Path.cwd()), f"{hub.url}/x.zip"):
+        assert "--revision '': name a commit" in refused(capsys, "add", source, "--revision", "")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     error = refused(capsys, "add", "owner/other")
     assert "http://127.0.0.1:9 cannot be reached" in error
     assert "set HF_HUB_OFFLINE=1" in error
-    assert not models.exists() or not any(models.iterdir())
+    for place in (models, models.parent / "downloads"):
+        assert not place.exists() or not any(place.iterdir())
+
+
+def test_a_name_that_is_taken_gets_advice_that_works(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], parts: ModelFolder
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    shutil.copytree(parts.folder, models / "own")
+    (models / "torn").mkdir()
+    told(capsys)
+    advice = "translate models update "
+    assert f"{advice}tiny-de-en" in refused(capsys, "add", NAME)
+    assert main(["models", "update", "tiny-de-en"]) == 0
+    told(capsys)
+    n = len(hub.requests)
+    for name in ("de-en", "own", "torn"):
+        error = refused(capsys, "add", NAME, "--name", name)
+        assert f"{name} has this name; choose another one with --name" in error
+        assert advice not in error
+    assert len(hub.requests) == n  # before a download
+
+
+def test_an_added_folder_is_what_its_name_means_where_it_lies(
+    models: Path, parts: ModelFolder, capsys: pytest.CaptureFixture[str], hub: Hub
+) -> None:
+    for place in ("tiny", "runs/tiny/model"):
+        shutil.copytree(parts.folder, place)
+    assert main(["models", "add", "./tiny"]) == 0
+    for place in ("tiny", "runs/tiny/model"):
+        Path(place, "model.safetensors").write_bytes(b"another one")
+    told(capsys)
+    assert main(["--model", "tiny", "der Hund schläft."]) == 0
+    assert told(capsys).count(f"using {models / 'tiny'}, not runs/tiny or ./tiny; ") == 1
+    assert main(["models", "update", "tiny"]) == 2
+    assert "tiny/model.safetensors: the file is damaged or truncated" in told(capsys)
+
+
+def test_an_update_whose_source_is_gone_keeps_the_model(
+    hub: Hub, models: Path, parts: ModelFolder, package: tuple[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    shutil.copytree(parts.folder, "mine")
+    sources = {"a": NAME, "b": str(Path("mine").absolute()), "c": package[0]}
+    for name, source in sources.items():
+        assert main(["models", "add", source, "--name", name]) == 0
+    shutil.rmtree("mine")
+    hub.repositories.clear()
+    told(capsys)
+    for name, source in sources.items():
+        error = refused(capsys, "update", name)
+        assert f"{source}: is gone, or you may not read it any more, and {name} stays as it is" in error
+        assert main(["models", name]) == 0
+
+
+def test_an_update_for_other_languages_names_no_option_that_it_lacks(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    hub.add("owner/de-north", marian_files(codes=("dan", "nob"), languages=("de", "gmq")))
+    assert main(["models", "add", "owner/de-north", "--to", "nb"]) == 0
+    hub.repositories[NAME].commits["f" * 40] = marian_files(languages=("fr", "en"))
+    hub.repositories["owner/de-north"].commits["f" * 40] = marian_files(codes=("dan",), languages=("de", "gmq"))
+    told(capsys)
+    for name in ("tiny-de-en", "de-north"):
+        error = refused(capsys, "update", name)
+        assert "its newest revision is for other languages" in error
+        assert "--" not in error
+
+
+def test_what_a_folder_lacks_is_said_before_its_files_are_read(
+    hub: Hub, models: Path, parts: ModelFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(path: Path) -> str:
+        pytest.fail(f"{path} was read")
+
+    monkeypatch.setattr("translate.exchange.adding.sha256", unread)
+    ctranslate2_folder.export(parts, Path("exported"), SENTENCES[:5])
+    for name in ("tokenizer.model", "translation.json"):
+        for folder in (parts.folder, Path("exported")):
+            shutil.rmtree("torn", ignore_errors=True)
+            shutil.copytree(folder, "torn")
+            Path("torn", name).unlink()
+            error = refused(capsys, "add", "torn")
+            assert str(Path("torn").absolute()) in error
+            assert f"has no {name}" in error
+    Path("photos").mkdir()
+    Path("photos", "a.jpg").write_bytes(b"")
+    assert "has neither config.json" in refused(capsys, "add", "photos")
+    Path("photos", "config.json").write_text("{}")
+    assert "neither a model folder nor a run" in refused(capsys, "add", "photos")
+    Path("unpacked/model").mkdir(parents=True)
+    for name in ("metadata.json", "model/model.bin"):
+        Path("unpacked", name).write_bytes(b"")
+    assert "name the .argosmodel file" in refused(capsys, "add", "unpacked")
+
+
+def test_a_run_without_a_final_model_gives_its_newest_checkpoint(
+    hub: Hub, models: Path, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in ("step-00000003", "step-00000005"):
+        shutil.copytree(parts.folder, f"runs/mine/checkpoints/{step}")
+    assert main(["models", "add", "runs/mine"]) == 0
+    assert "step-00000005" in told(capsys)
+    assert (models / "mine/model.safetensors").is_file()
+
+
+def test_the_languages_of_a_model_are_codes(
+    hub: Hub, models: Path, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {path.name: path.read_bytes() for path in parts.folder.iterdir()}
+    values = json.loads(files["translation.json"])
+    changes = ({"source": "../.."}, {"target": "a/b"}, {"target": ""}, {"tags": {"../..": "x"}}, {"source": "d|e"})
+    for n, change in enumerate(changes):
+        hub.add(f"owner/{n}", files | {"translation.json": json.dumps(values | change).encode()})
+        error = refused(capsys, "add", f"owner/{n}")
+        assert f"owner/{n}/translation.json: damaged, or not written by this program" in error
+        assert "language code" in error
+    assert not any(models.iterdir())
+
+
+def test_a_card_is_a_table_whatever_its_values_hold(
+    hub: Hub, models: Path, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Path("a | b\n## c")
+    shutil.copytree(parts.folder, place)
+    (place / "README.md").write_text('---\nlicense: "x | y\\n\\n# z"\n---\n# Theirs\n', encoding="utf-8")
+    assert main(["models", "add", str(place.absolute()), "--name", "odd"]) == 0
+    head = (models / "odd/README.md").read_text(encoding="utf-8").partition("\n## The card of its authors\n")[0]
+    title, empty, *table = head.rstrip("\n").split("\n")
+    assert title.startswith("# German to English: ")
+    assert empty == ""
+    assert len(table) == 7
+    for line in table:
+        assert len(re.findall(r"(?<!\\)\|", line)) == 3, line
+
+
+def test_leftovers_of_killed_commands_are_removed_and_nothing_else(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    downloads = models.parent / "downloads"
+    stays = [
+        models / ".running.partial/model.bin", models / ".hidden/file", models / "own/file", downloads / ("a" * 16),
+        downloads / f"{'a' * 16}.json", downloads / ("b" * 16), downloads / "notes", models / "kept/file",
+    ]  # fmt: skip
+    goes = [
+        models / ".gone.removed-0123456789abcdef/gone/file", models / ".killed.partial/model.bin",
+        models / ".kept.old/file", downloads / ("c" * 16), downloads / ("d" * 16), downloads / f"{'e' * 16}.json",
+    ]  # fmt: skip
+    for path in (*stays, *goes, models / ".restored.old/file"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if path.name in ("b" * 16, "c" * 16) else b"1")
+    (downloads / f"{'a' * 16}.json").write_text('{"etag": "x", "size": 9}')
+    with locked(models / ".running.partial"), locked(downloads / ("b" * 16)):
+        assert main(["models", "add", NAME]) == 0
+        assert [path for path in stays if not path.exists()] == []
+        assert [path for path in goes if path.exists()] == []
+        assert not [*models.glob(".gone*"), *models.glob(".killed*"), *models.glob(".*.old")]
+        assert (models / "restored/file").read_bytes() == b"1"
 
 
 def test_a_full_disk_is_one_sentence_wherever_it_is_full(
@@ -399,6 +610,51 @@ def test_a_package_at_an_address_goes_on_where_it_broke(
     found = Origin.load(models / "argos-de-en")
     assert found is not None
     assert (found.kind, found.sha256, found.revision) == ("address", digest, "1.7")
+    assert not any((models.parent / "downloads").iterdir())
+
+
+@pytest.mark.parametrize("name", ["de en.argosmodel", "für dich.zip", "100%.zip", "a+b&c=d.zip"])
+def test_an_address_is_written_as_people_write_it(
+    name: str, hub: Hub, package: tuple[str, bytes], models: Path
+) -> None:
+    hub.add("owner/packages", {name: package[1]})
+    assert main(["models", "add", f"{hub.url}/owner/packages/resolve/main/{name}"]) == 0
+    assert main(["models", "update"]) == 0
+
+
+def test_a_page_of_the_hub_may_show_its_files(hub: Hub, models: Path) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", f"{hub.url}/{NAME}/tree/main"]) == 0
+
+
+def test_a_download_that_is_no_package_is_not_kept(
+    hub: Hub, package: tuple[str, bytes], models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, content = package
+    hub.add("owner/packages", {"x.argosmodel": b"<html>"})
+    assert "is no zip file, or damaged" in refused(capsys, "add", url)
+    assert not any((models.parent / "downloads").iterdir())
+    hub.add("owner/packages", {"x.argosmodel": content})
+    assert main(["models", "add", url]) == 0
+
+
+def test_a_complete_download_is_taken_again_only_if_it_is_still_that_of_the_server(
+    hub: Hub, package: tuple[str, bytes], models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    url, content = package
+    for newer in (content, content + b"\0"):
+        with monkeypatch.context() as patch:
+            patch.setattr("translate.exchange.adding.write_text", full)
+            assert main(["models", "add", url, "--name", "a"]) == 2
+        hub.add("owner/packages", {"x.argosmodel": newer})
+        assert main(["models", "add", url, "--name", "a"]) == 0
+        found = Origin.load(models / "a")
+        assert found is not None
+        assert found.sha256 == hashlib.sha256(newer).hexdigest()
+        assert main(["models", "remove", "a"]) == 0
     assert not any((models.parent / "downloads").iterdir())
 
 

@@ -53,9 +53,12 @@ def test_a_language_that_is_no_code_reaches_no_name_in_the_package(
     code: str, side: str, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
-    parts = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, **{side: code}))
-    with pytest.raises(UserError, match="would be a part of file names in the package"):
-        export(parts, tmp_path / "new.argosmodel", TEXTS)
+    with pytest.raises(UserError, match="should be a language code"):
+        export(
+            dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, **{side: code})),
+            tmp_path / "new.argosmodel",
+            TEXTS,
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["ours"]
 
 
