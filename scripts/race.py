@@ -22,9 +22,8 @@ import torch
 from peers import HuggingFace, PlainTorch, plain_loop
 from torch import Tensor, nn
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, SearchConfig
 from transformer.search.beam import beam_search, greedy_search
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import pad_batch
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import Position, Sampler, collate

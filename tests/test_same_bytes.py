@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-import transformer.search.hypothesis
+import translate.inference.search
 from tests.conftest import CORPORA
 from translate.commands.main import main
 from translate.corpus.grammar import generate
@@ -125,7 +125,7 @@ def assert_same(
         translator = Translator.load("de-en", search, document, Opening(threads=threads))
         with monkeypatch.context() as patch:
             if n_hypotheses is not None:
-                patch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", n_hypotheses)
+                patch.setattr(translate.inference.search, "BATCH_HYPOTHESES", n_hypotheses)
             assert translate_all(translator, [lines[i] for i in order]) == [expected[i] for i in order]
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transformer.checkpoint_io import load_model, save_model
-    from transformer.config import CheckpointError, ConfigError, ModelConfig, model_config
+    from transformer.config import CheckpointError, ConfigError, ModelConfig, SearchConfig, model_config
     from transformer.model import Transformer
-    from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
 
 __all__ = ["CheckpointError", "ConfigError", "ModelConfig", "SearchConfig", "Transformer"]
@@ -18,9 +17,8 @@ __all__ += ["load_model", "model_config", "save_model", "translate_ids"]
 
 _MODULES = {
     "checkpoint_io": ("load_model", "save_model"),
-    "config": ("CheckpointError", "ConfigError", "ModelConfig", "model_config"),
+    "config": ("CheckpointError", "ConfigError", "ModelConfig", "SearchConfig", "model_config"),
     "model": ("Transformer",),
-    "search.hypothesis": ("SearchConfig",),
     "search.model_step": ("translate_ids",),
 }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import CORPORA
 from tests.programs import case, program
 from tests.translate.conftest import SENTENCES, random_model
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError

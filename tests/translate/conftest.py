@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 import torch
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, Request, SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import Request, SearchConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.inference.translator import Translator

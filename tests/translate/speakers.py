@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from transformer.search.hypothesis import Hypothesis, Ids, Request
+from transformer.config import Hypothesis, Ids, Request
 from translate.inference.formatting import Alignment
 from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator

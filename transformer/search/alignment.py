@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from transformer.config import SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 
 _N_PROBES, _PROBE_LENGTH = 64, 10  # sentences of random tokens

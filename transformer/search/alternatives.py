@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+from transformer.config import SearchConfig
 from transformer.search.beam import Step
-from transformer.search.hypothesis import SearchConfig
 
 Alternatives = list[tuple[int, float]]  # tokens and their log-probabilities, most probable first
 

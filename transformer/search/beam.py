@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.config import Hypothesis, SearchConfig
 
 
 class Step(Protocol):

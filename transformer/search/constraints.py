@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.config import Hypothesis, SearchConfig
 from transformer.search.beam import RowStep, Step, require_sentences
-from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 Phrase = Sequence[int]
 

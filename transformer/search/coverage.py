@@ -9,8 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from transformer.config import Hypothesis
 from transformer.model import Transformer
-from transformer.search.hypothesis import Hypothesis
 from transformer.search.model_step import source_batch, target_batch
 
 _CELLS = 2**20  # (H, T, S) entries per batch; each layer and head holds as many attention weights

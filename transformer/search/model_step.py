@@ -10,9 +10,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from transformer.config import Hypothesis, Request, SearchConfig
 from transformer.model import Transformer
 from transformer.search.beam import Step, WithoutRepeats, beam_search, greedy_search
-from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 
 _CHUNK = 32  # rows of scores that are converted and normalised at a time, so that they stay in the CPU's cache
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from transformer.config import Hypothesis, Sampling, SearchConfig
 from transformer.search.beam import ShrinkingBatch, Step
-from transformer.search.hypothesis import Hypothesis, Sampling, SearchConfig
 
 
 def sample(

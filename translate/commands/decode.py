@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.commands.lines import Lines, Translating, check_paths, digests, find_model, open_lines
 from translate.commands.text import run_job, settings
 from translate.errors import UserError, say
@@ -104,8 +104,7 @@ class DecodeJob:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.opening.threads)
-        from translate.inference.engine import open_members
-        from translate.inference.translator import Translator
+        from translate.inference.translator import Translator, open_members
 
         self.options = options
         others = [registry.locate(name, say) for name in options.ensemble or ()]

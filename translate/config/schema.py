@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -21,11 +21,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from transformer.config import ModelConfig, model_config
-from transformer.search.hypothesis import DECODING, SearchConfig
+from transformer.config import MAX_ALPHA, MAX_BEAM_SIZE, MAX_EXTRA, LengthRule, ModelConfig, SearchConfig, model_config
 from translate.options import is_language_code
 from translate.text.placeholders import SYMBOL
-from translate.text.translation import Search
 
 
 class Section(BaseModel):
@@ -596,18 +594,7 @@ class TrainingConfig(Section):
         return self
 
 
-def _declared(name: str) -> tuple[Any, Any]:
-    """Return type and default of a setting of `Search` that a model brings, as pydantic declares them."""
-    kind, declared = get_args(_SEARCH[name])
-    kind = next(own for own in get_args(kind) if own is not type(None))
-    return kind, Field(default=getattr(SearchConfig, name), ge=declared.min, le=declared.max)
-
-
-_SEARCH = get_type_hints(Search, include_extras=True)
-_DECODING: dict[str, Any] = {name: _declared(name) for name in DECODING}
-
-
-class DecodingSection(create_model("Decoding", __base__=Section, **_DECODING)):  # type: ignore[misc]
+class DecodingSection(Section):
     """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
 
     Attributes:
@@ -617,6 +604,11 @@ class DecodingSection(create_model("Decoding", __base__=Section, **_DECODING)): 
             "none" 1.
         max_extra: limit of the output length, in tokens above the length of the source (6.1).
     """
+
+    beam_size: int = Field(default=SearchConfig.beam_size, ge=1, le=MAX_BEAM_SIZE)
+    alpha: float = Field(default=SearchConfig.alpha, ge=0, le=MAX_ALPHA)
+    length_penalty: LengthRule = SearchConfig.length_penalty
+    max_extra: int = Field(default=SearchConfig.max_extra, ge=1, le=MAX_EXTRA)
 
     def settings(self) -> SearchConfig:
         """Return the settings without pydantic."""

@@ -19,7 +19,7 @@ from translate.errors import Say, UserError
 from translate.exchange import download, importing
 from translate.exchange.argos_package import Package
 from translate.files import json_sha256, new_folder, recover_folders, sha256, write_text
-from translate.inference.engine import open_engine
+from translate.inference.translator import open_engine
 from translate.models import folder as model_folder
 from translate.models import origin, registry
 from translate.models.folder import (

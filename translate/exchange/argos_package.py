@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.corpus import moses_bpe
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError

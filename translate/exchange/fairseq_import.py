@@ -18,8 +18,8 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer.config import SearchConfig
 from transformer.embedding import sinusoids
-from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown

@@ -23,9 +23,8 @@ from sentencepiece import SentencePieceProcessor
 from sentencepiece import sentencepiece_model_pb2 as protocol
 from torch import Tensor
 
-from transformer.config import ConfigError, ModelConfig
+from transformer.config import ConfigError, ModelConfig, SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError, reason
 from translate.options import is_language_code

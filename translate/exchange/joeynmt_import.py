@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown

@@ -27,9 +27,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError, optional_package
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined, shown

@@ -15,8 +15,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from transformer.config import SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from transformer.search.scoring import score_ids
 from translate.corpus import grammar

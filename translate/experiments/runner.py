@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.config import CheckpointError, ConfigError
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import CheckpointError, ConfigError, SearchConfig
 from translate.config.load import parse
 from translate.errors import Say, UserError, optional_package
 from translate.experiments import records

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from transformer.search.hypothesis import Attention, Ids
+from transformer.config import Attention, Ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine
-from translate.inference.search import without_tag
+from translate.inference.search import Engine, without_tag
 
 _WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from transformer.search.hypothesis import Ids
+from transformer.config import Ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.files import read_lines
-from translate.inference.engine import Engine
+from translate.inference.search import Engine
 
 if TYPE_CHECKING:
     from transformer.model import Transformer

@@ -25,22 +25,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
-from transformer.config import load_config
-from transformer.search.hypothesis import (
-    LIMIT,
-    Attention,
-    Hypotheses,
-    Hypothesis,
-    Request,
-    SearchConfig,
-    TokenIds,
-    answers,
-    batches,
-    side_by_side,
-)
+from transformer.config import Attention, Hypotheses, Hypothesis, Request, SearchConfig, TokenIds, load_config
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
+from translate.inference.search import LIMIT, answers, batches, side_by_side
 from translate.machine import n_cores
 from translate.models.folder import (
     CTRANSLATE2_FILE,

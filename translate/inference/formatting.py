@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from transformer.search.hypothesis import Attention
+from transformer.config import Attention
 from translate.text.placeholders import (
     EMPHASIS,
     LINK_ENDS,

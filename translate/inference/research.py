@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from transformer.search.hypothesis import Ids
+from transformer.config import Ids
 from translate.corpus.tokenizer import EOS
 from translate.errors import UserError
 from translate.inference.search import SentenceSearch

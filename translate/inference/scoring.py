@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from transformer.search.hypothesis import LIMIT, Ids
+from transformer.config import Ids
 from translate.errors import UserError
-from translate.inference.search import tag_of
+from translate.inference.search import LIMIT, tag_of
 from translate.inference.torch_engine import token_log_probs
 from translate.models.folder import ModelFolder
 from translate.text.translation import FormOfAddress

@@ -2,29 +2,93 @@
 
 A sentence that is longer than the model reads is translated in parts, never cut off. A model of the opposite direction
 may rerank the hypotheses of the beam.
+
+`SentenceSearch` turns sentences into requests and hypotheses into translations. It knows a model only as an `Engine`,
+whose searches divide their requests into batches by the functions at the end of this file.
 """
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from transformer.search.hypothesis import LIMIT, Attention, Hypothesis, Ids, Request, SearchConfig
+from transformer.config import Attention, Hypotheses, Hypothesis, Ids, Request, SearchConfig, TokenIds
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.models.folder import ModelFolder, TranslationSpec, has_forms_of_address, not_finite
 from translate.text.translation import FormOfAddress, Translation, join
 
 if TYPE_CHECKING:
-    from translate.inference.constraints import Constraints
-    from translate.inference.engine import Engine
     from translate.inference.formatting import Alignment
 
+LIMIT = 1024  # tokens of a source, eos included, if the model has no lower limit
+BATCH_HYPOTHESES = 512  # requests times hypotheses; bounds the matrix of scores, which is as wide as the vocabulary
+
+_BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.2 times as long with half of it
+_LEAST_TOKENS = 256  # of a batch that is smaller than possible, so that another worker has one too
 _MIN_POSITIONS = 16
 _UNTUNED_WEIGHT = 1.0  # of the reverse direction, if the model's translation.json has none: both count equally
 # Every character that some program takes for the end of a line.
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    """A model folder and a search.
+
+    Attributes:
+        folder: path of the model folder.
+        tokenizer: text to ids and back.
+        spec: languages and decoding.
+        max_positions: maximum number of tokens of a source or a translation, ends included; None if there is no limit.
+        mixes_lengths: whether sources of unequal lengths are searched together; if not, a batch has one length.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+    mixes_lengths: bool
+
+    @property
+    def can_align(self) -> bool:
+        """Whether `align` works: not with a CTranslate2 folder that was exported without a layer for it."""
+
+    @property
+    def precision(self) -> str:
+        """Type of the matrix products: int8, bf16, fp16 or fp32."""
+
+    def search(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the n best hypotheses of each request, best first; none if probabilities are not finite.
+
+        The requests are divided into batches, several of which are searched at a time where that is faster.
+
+        Args:
+            requests: in any order; equal ones are searched once.
+            config: the settings of the search; bos and eos are those of the model.
+        """
+
+    def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        """Return the result of `search` for requests of one batch, in this thread."""
+
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        """Return the cross-attention of each target token to each source token, for each pair.
+
+        The weight of the source's eos is left out, so rows sum to less than 1.
+
+        Args:
+            sources, targets: token ids of each pair, without eos, at most `max_positions` - 1.
+
+        Raises UserError if the model cannot align.
+        """
+
+    def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
+        """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
 
 
 class SentenceSearch:
@@ -35,7 +99,7 @@ class SentenceSearch:
         config: settings of the search.
         reranker: a model of the opposite direction that reranks the hypotheses of the beam; None does not. UserError if
             it is for other languages.
-        constraints: terms that translations must contain; None has none.
+        phrases: returns the token ids of the phrases that the translation of a source must contain; None has none.
         formality: form of address of the translations; None leaves it to the model. UserError if it cannot choose.
 
     Attributes:
@@ -46,13 +110,13 @@ class SentenceSearch:
 
     def __init__(
         self,
-        engine: "Engine",
+        engine: Engine,
         config: SearchConfig,
-        reranker: "Engine | None" = None,
-        constraints: "Constraints | None" = None,
+        reranker: Engine | None = None,
+        phrases: Callable[[Ids], tuple[Ids, ...]] | None = None,
         formality: FormOfAddress | None = None,
     ) -> None:
-        self.engine, self.config, self.reranker, self.constraints = engine, config, reranker, constraints
+        self.engine, self.config, self.reranker, self._phrases = engine, config, reranker, phrases
         self.tag = tag_of(engine, formality)
         limit, self._max_extra = _limits(engine, config)
         known = (limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
@@ -158,7 +222,7 @@ class SentenceSearch:
         return found
 
     def _request(self, ids: Ids, prefix: Ids) -> Request:
-        phrases = self.constraints.phrases(ids) if self.constraints else ()
+        phrases = self._phrases(ids) if self._phrases else ()
         request = Request(self.tag + ids, self.max_length(len(ids)), prefix, phrases)
         if (needed := len(prefix) + request.n_phrase_tokens + 1) > request.max_length:
             raise self._refused(
@@ -236,7 +300,7 @@ class SentenceSearch:
         return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
 
 
-def tag_of(model: "Engine | ModelFolder", formality: FormOfAddress | None) -> Ids:
+def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
     """Return the token ids that begin a source.
 
     UserError if the model cannot choose the form of address, or if its target language is not chosen.
@@ -259,7 +323,7 @@ def without_tag(attention: Attention, tag: Ids) -> Attention:
     return [row[len(tag) :] for row in attention] if tag else attention
 
 
-def _limits(engine: "Engine", config: SearchConfig) -> tuple[int, int]:
+def _limits(engine: Engine, config: SearchConfig) -> tuple[int, int]:
     """Return the longest source in tokens, eos excluded, and how many tokens longer its translation may be.
 
     Learned positions bound both sides: eos takes one position of the source, and the translation has at most
@@ -287,7 +351,7 @@ def require_opposite(reranker: Path, other: TranslationSpec, spec: TranslationSp
 
 
 def rerank(
-    reranker: "Engine", found: Sequence[tuple[str, Sequence[Translation]]], weight: float
+    reranker: Engine, found: Sequence[tuple[str, Sequence[Translation]]], weight: float
 ) -> list[list[Translation]]:
     """Return the translations of each source with `reverse_log_prob`, in descending order of `rerank_score`.
 
@@ -319,7 +383,7 @@ def _rerank_score(translation: Translation) -> float:
     return -math.inf if translation.rerank_score is None else translation.rerank_score
 
 
-def _mean_log_probs(scorer: "Engine", pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+def _mean_log_probs(scorer: Engine, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
     if not pairs:
         return {}
@@ -338,3 +402,101 @@ def _mean_log_probs(scorer: "Engine", pairs: Sequence[tuple[str, str]]) -> dict[
     given, scored = zip(*fitting.values(), strict=True)
     log_probs = scorer.score(given, scored)
     return {pair: p / (len(ids) + 1) for pair, ids, p in zip(fitting, scored, log_probs, strict=True)}
+
+
+# Batches
+
+
+def in_order(requests: Iterable[Request]) -> list[Request]:
+    """Return the distinct requests, shortest first.
+
+    Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
+    """
+    return sorted(set(requests), key=lambda request: (len(request.ids), request))
+
+
+def batches(
+    requests: Iterable[Request], config: SearchConfig, n_workers: int, *, mixes_lengths: bool = True
+) -> list[list[Request]]:
+    """Divide the distinct requests into batches within the bounds on tokens and hypotheses.
+
+    If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
+    time. Requests with phrases have a grid of beams each.
+    """
+    found: list[list[Request]] = []
+    ordered = in_order(requests)
+    for n_phrase_tokens in sorted({request.n_phrase_tokens for request in ordered}):
+        alike = [request for request in ordered if request.n_phrase_tokens == n_phrase_tokens]
+        most = max(1, BATCH_HYPOTHESES // (config.beam_size * (n_phrase_tokens + 1)))
+        n_batches = len(divided(alike, _length, _BATCH_TOKENS, most=most))
+        n_tokens = sum(_length(request) + 1 for request in alike)
+        share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
+        groups = [alike] if mixes_lengths else [list(group) for _, group in groupby(alike, _length)]
+        found += [batch for group in groups for batch in divided(group, _length, _BATCH_TOKENS, most=most, share=share)]
+    return found
+
+
+def _length(request: Request) -> int:
+    return len(request.ids)
+
+
+def answers(
+    requests: Iterable[Request], batches: Iterable[Sequence[Request]], found: Iterable[Hypotheses]
+) -> Hypotheses:
+    """Return the hypotheses of each request, given those of each batch."""
+    known = {
+        request: hypotheses
+        for batch, results in zip(batches, found, strict=True)
+        for request, hypotheses in zip(batch, results, strict=True)
+    }
+    return [known[request] for request in requests]
+
+
+def side_by_side(
+    compute: Callable[[list[T]], R],
+    batches: Sequence[list[T]],
+    n_tokens: Callable[[T], int],
+    n_workers: int,
+    initializer: Callable[[], None] | None = None,
+) -> list[R]:
+    """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
+
+    The batches with the most tokens start first, so that all threads end at about the same time.
+
+    Args:
+        n_tokens: returns the number of tokens of an item of a batch.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # imports logging, which the help of a command need not wait for
+
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
+    pool = ThreadPoolExecutor(n_workers, initializer=initializer)
+    try:
+        found = dict(zip(order, pool.map(compute, [batches[i] for i in order]), strict=True))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
+    return [found[i] for i in range(len(batches))]
+
+
+def divided(
+    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
+) -> list[list[T]]:
+    """Divide items, shortest first, into batches.
+
+    Args:
+        items: in ascending order of length.
+        length: number of tokens of an item, eos excluded.
+        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
+        most: maximum number of items of a batch.
+        share: a batch with this many tokens is complete.
+    """
+    batches: list[list[T]] = []
+    n_tokens = 0
+    for item in items:
+        width = length(item) + 1
+        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
+        if not batches or full or n_tokens >= share:
+            batches.append([])
+            n_tokens = 0
+        batches[-1].append(item)
+        n_tokens += width
+    return batches

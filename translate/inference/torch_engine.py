@@ -10,18 +10,9 @@ from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from transformer.search.hypothesis import (
-    Attention,
-    Hypotheses,
-    Request,
-    SearchConfig,
-    TokenIds,
-    answers,
-    batches,
-    divided,
-    side_by_side,
-)
+from transformer.config import Attention, Hypotheses, Request, SearchConfig, TokenIds
 from translate.errors import UserError
+from translate.inference.search import answers, batches, divided, side_by_side
 from translate.models.folder import ModelFolder, not_finite
 
 if TYPE_CHECKING:

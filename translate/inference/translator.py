@@ -19,20 +19,33 @@ from typing import TYPE_CHECKING, overload
 from translate.errors import OptionError, Say, UserError
 from translate.files import decode_line, read_bytes, read_lines
 from translate.inference import pipeline
-from translate.inference.engine import Engine, open_engine, open_scorer
 from translate.inference.pipeline import Rules
-from translate.inference.search import SentenceSearch
-from translate.models.folder import ModelFolder
+from translate.inference.search import Engine, SentenceSearch
+from translate.machine import bf16_pays, choose_device
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
 from translate.models.registry import lacking_rules, locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Paragraph, windows
 from translate.text.placeholders import Glossary, in_language, tagged
 from translate.text.sentences import Piece
-from translate.text.translation import Document, Format, Opening, Search, Translation, join, one_line, require_beam
+from translate.text.translation import (
+    Document,
+    Format,
+    Opening,
+    Precision,
+    Search,
+    Translation,
+    join,
+    one_line,
+    require_beam,
+)
 
 if TYPE_CHECKING:
+    import torch
+
     from translate.documents.document import Reading, Unit
-    from translate.inference.torch_engine import TorchEngine
+    from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine
+    from translate.inference.torch_engine import TorchEngine, TorchPrecision
 
 FIRST_TEXTS = 16  # of an iterator that are translated together
 
@@ -85,12 +98,12 @@ class Translator:
             )
         self.reranker: Engine | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
         config = search.config(self.engine.spec.decoding)
-        constraints = None
+        phrases = None
         if search.constrain is not None:
             from translate.inference.constraints import Constraints
 
-            constraints = Constraints.read(search.constrain, self.engine)
-        self.sentence_search = SentenceSearch(self.engine, config, self.reranker, constraints, search.formality)
+            phrases = Constraints.read(search.constrain, self.engine).phrases
+        self.sentence_search = SentenceSearch(self.engine, config, self.reranker, phrases, search.formality)
         self.limit = self.sentence_search.limit
 
     @classmethod
@@ -345,6 +358,90 @@ class Translator:
         alone = [next(found) if part.translate else Translation(part.text) for part in parts]
         text = paragraph.joined(parts, [one.text for one in alone])
         return replace(self.sentence_search.scored(join(alone)), text=text)
+
+
+def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model folder, or a CTranslate2 folder of `translate export`, which is found already.
+
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
+
+    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
+    """
+    from translate.inference.ctranslate2_engine import CTranslate2Engine, package
+
+    opening = opening or Opening()
+    name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
+    if (folder / CTRANSLATE2_FILE).is_file():
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto", opening.target)
+        if engine is None or (precision not in (None, "auto") and precision != engine.precision):
+            raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
+        return engine
+    if name == "ctranslate2" and device not in (None, "cpu"):
+        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
+    if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
+        try:
+            chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
+            kind: ComputeType = "float32" if chosen == "fp32" else "int8"
+            return CTranslate2Engine.convert(folder, threads, kind, opening.target)
+        except UserError:  # PyTorch says better what is wrong with a folder
+            if name == "ctranslate2" or precision == "int8":
+                raise
+    if precision == "int8":
+        package()  # names the package if it is missing
+        raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
+    return open_members([folder], opening)
+
+
+def towards(engine: Engine, target: str) -> Engine:
+    """Return an engine of the same loaded model for one of its target languages; UserError if it lacks the language."""
+    from translate.inference.ctranslate2_engine import CTranslate2Engine
+
+    spec = engine.spec.towards(target)
+    if spec is engine.spec:
+        return engine
+    if isinstance(engine, CTranslate2Engine):
+        return replace(engine, spec=spec)
+    other = copy.copy(engine)
+    other.spec = spec
+    return other
+
+
+def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":
+    """Load the model folders of an ensemble in PyTorch, which also draws, forces words and lists other tokens."""
+    from translate.inference.torch_engine import TorchEngine
+
+    device = choose_device(opening.device)
+    first, *others = (ModelFolder.open(folder, device, opening.target) for folder in folders)
+    return TorchEngine(first, _torch_precision(opening.precision, device), others)
+
+
+def _torch_precision(precision: Precision | None, device: "torch.device") -> "TorchPrecision":
+    return "bf16" if precision == "bf16" or (precision == "auto" and bf16_pays(device)) else "fp32"
+
+
+def open_scorer(folder: Path, opening: Opening, target: str | None = None) -> "CTranslate2Engine | TorchEngine":
+    """Load a model that scores given translations, into the language `target`, as `open_engine`.
+
+    Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
+    the precision of the stored weights.
+    """
+    target = target if TranslationSpec.load(folder).speaks(None, target) else None
+    exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
+    precision = exact.get(opening.precision, opening.precision)
+    return open_engine(folder, replace(opening, precision=precision, target=target))
+
+
+def _on_cpu(device: str | None) -> bool:
+    """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
+    if device is not None:
+        return device == "cpu"
+    from translate.inference.ctranslate2_engine import package
+
+    try:
+        has_gpu = package().get_cuda_device_count() > 0
+    except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
+        return False
+    return not has_gpu or choose_device().type == "cpu"
 
 
 def _torch(model_folder: ModelFolder) -> "TorchEngine":

@@ -20,8 +20,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from transformer.config import CheckpointError, load_config, tensor_header
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import CheckpointError, SearchConfig, load_config, tensor_header
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, write_json

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
+from transformer.config import SearchConfig
 from transformer.search.beam import Step, beam_search
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from translate.errors import UserError
 from translate.inference.constraints import forced_ids

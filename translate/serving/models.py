@@ -11,7 +11,8 @@ from pathlib import Path
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine, open_engine, towards
+from translate.inference.search import Engine
+from translate.inference.translator import open_engine, towards
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec, has_forms_of_address
 from translate.models.origin import Origin

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from transformer.search.hypothesis import Attention, Hypotheses, Request, SearchConfig, TokenIds, answers, in_order
-from translate.inference.engine import Engine
+from transformer.config import Attention, Hypotheses, Request, SearchConfig, TokenIds
+from translate.inference.search import Engine, answers, in_order
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05
@@ -318,7 +318,7 @@ def _fail(items: Iterable[_Item], error: BaseException) -> None:
 
 
 class SharedEngine:
-    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler."""
+    """A `translate.inference.search.Engine` that leaves the searches of one request to the scheduler."""
 
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec

@@ -15,14 +15,12 @@ from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from transformer.search.hypothesis import LIMIT
 from translate.documents import document as documents
 from translate.documents.document import SignedError, Unit
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
-from translate.inference.engine import Engine
 from translate.inference.formatting import take_out
-from translate.inference.search import tag_of, without_tag
+from translate.inference.search import LIMIT, Engine, tag_of, without_tag
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.folder import has_forms_of_address
 from translate.models.registry import language_name

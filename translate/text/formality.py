@@ -9,13 +9,15 @@ import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from translate.text.translation import FormOfAddress
+if TYPE_CHECKING:
+    from translate.text.translation import FormOfAddress
 
 LANGUAGE = "de"
 
 # Begin a source whose translation has that form of address; pieces of tokenizers that were trained with them.
-TAGS: dict[FormOfAddress, str] = {"formal": "<formal>", "informal": "<informal>"}
+TAGS: "dict[FormOfAddress, str]" = {"formal": "<formal>", "informal": "<informal>"}
 
 _TOKEN = re.compile(r"[^\W\d_]+|[.!?:…]|[^\w\s]")
 _BEGINS = frozenset(".!?:…;„“”\"»«‚‘’'(–—-•*/")  # a capital after one of these may be that of a sentence
@@ -31,7 +33,7 @@ _PROGRESS = re.compile(r"\w+ing\b")  # "Waiting" is "Warte", of nobody
 _SPOKEN_OF = re.compile(r"\b(?:she|her|hers|they|them|their|theirs|it|its|these|those)\b", re.IGNORECASE)
 
 
-def form_of_address(german: str, english: str = "") -> FormOfAddress | None:
+def form_of_address(german: str, english: str = "") -> "FormOfAddress | None":
     """Return the form of address of a German text; None if it has none, or both.
 
     Args:

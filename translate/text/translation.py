@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from transformer.search.hypothesis import DECODING, MAX_ALPHA, LengthRule, Sampling, SearchConfig
+from transformer.config import DECODING, MAX_ALPHA, MAX_BEAM_SIZE, MAX_EXTRA, LengthRule, Sampling, SearchConfig
 from translate.errors import OptionError, UserError
 from translate.options import (
     COMPUTING,
@@ -48,7 +48,7 @@ from translate.options import (
 )
 from translate.text.placeholders import Glossary
 
-MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
+MAX_THREADS = 1024  # more only exhaust memory
 SAMPLING = "Sampling"
 
 SUSPICIOUS = frozenset(
@@ -116,7 +116,7 @@ class Search:
         no_repeat: no sequence of this many tokens may occur twice in a translation; 0 allows all.
         sample: whether translations are drawn instead of searched.
         mbr: number of samples; the one most similar to the others is taken; 0 draws none.
-        temperature, top_k, top_p, seed: see `transformer.search.hypothesis.Sampling`.
+        temperature, top_k, top_p, seed: see `transformer.config.Sampling`.
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
         formality: form of address of a German translation, "formal" (Sie) or "informal" (du, ihr), for a model that

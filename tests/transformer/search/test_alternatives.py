@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
+from transformer.config import SearchConfig
 from transformer.search.alternatives import token_alternatives
 from transformer.search.beam import WithoutRepeats
 from transformer.search.constraints import ForcedPrefix
-from transformer.search.hypothesis import SearchConfig
 
 BOS, EOS, V = 1, 2, 5
 WORDS = [0, 1, 3, 4]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
+from transformer.config import Hypothesis, LengthRule, SearchConfig, length_penalty
 from transformer.search.beam import ShrinkingBatch, WithoutRepeats, beam_search, greedy_search, top_k_sums
 from transformer.search.constraints import ForcedPrefix
-from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS = 1, 2
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
+from transformer.config import Hypothesis, LengthRule, SearchConfig, length_penalty
 from transformer.search.beam import Step, WithoutRepeats, beam_search
 from transformer.search.constraints import ForcedPrefix, constrained_search
 from transformer.search.ensemble import EnsembleStep
-from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS, V = 1, 2, 4
 WORDS = [0, 1, 3]

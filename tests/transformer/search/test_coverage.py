@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from tests.toys import TINY, toy_model
+from transformer.config import Hypothesis, LengthRule, SearchConfig, length_penalty
 from transformer.model import Transformer
 from transformer.search.coverage import with_coverage
-from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 from transformer.search.model_step import translate_ids
 from transformer.search.scoring import score_ids
 

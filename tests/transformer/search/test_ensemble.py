@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
+from transformer.config import SearchConfig
 from transformer.search.beam import beam_search
 from transformer.search.ensemble import EnsembleStep, Mean
-from transformer.search.hypothesis import SearchConfig
 
 BOS, EOS, V = 1, 2, 5
 MEANS: list[Mean] = ["log-probs", "probs"]

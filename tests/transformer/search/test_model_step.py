@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
+from transformer.config import Hypothesis, SearchConfig, length_penalty
 from transformer.model import Transformer
 from transformer.search.beam import WithoutRepeats, beam_search, greedy_search
 from transformer.search.constraints import ForcedPrefix, constrained_search
 from transformer.search.ensemble import EnsembleStep
-from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from transformer.search.model_step import ModelStep, pad_batch, source_batch, translate_ids
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
+from transformer.config import Hypothesis, Sampling, SearchConfig
 from transformer.search.beam import WithoutRepeats, greedy_search
 from transformer.search.constraints import ForcedPrefix
-from transformer.search.hypothesis import Hypothesis, Sampling, SearchConfig
 from transformer.search.sampling import sample
 
 BOS, EOS, V = 1, 2, 6

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
+from transformer.config import SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from translate.commands.decode import DecodeJob
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig

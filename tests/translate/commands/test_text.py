@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import translate
 from tests.translate.conftest import random_model
 from tests.translate.speakers import Echo
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.commands.lines import Notes
 from translate.commands.main import main
 from translate.commands.text import Text, open_translator
@@ -793,7 +793,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
 ) -> None:
     found = []
     for pays in (False, True):
-        monkeypatch.setattr("translate.inference.engine.bf16_pays", lambda device, pays=pays: pays)
+        monkeypatch.setattr("translate.inference.translator.bf16_pays", lambda device, pays=pays: pays)
         found.append(recorded(Text(opening=Opening(model=parts.folder, engine="torch", precision="auto"))))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 

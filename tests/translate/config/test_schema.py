@@ -2,16 +2,20 @@
 
 import contextlib
 import json
+import math
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer.config import DECODING, LengthRule
 from translate.config.load import load, parse, unknown_key
-from translate.config.schema import ExperimentConfig, HubSource, TextSource
+from translate.config.schema import DecodingSection, ExperimentConfig, HubSource, TextSource
 from translate.errors import UserError
+from translate.text.translation import Search
 
 TOML = """
 [data]
@@ -338,6 +342,26 @@ def test_the_nearest_key_or_all_keys() -> None:
 )
 def test_values_that_computation_cannot_handle_are_refused(path: Path, override: str) -> None:
     assert problem(path, override).startswith(override.partition("=")[0])
+
+
+SETTINGS = st.one_of(
+    st.integers(-2, 12_000),
+    st.sampled_from([10, 256, 257, 10_000, 10_001]),
+    st.floats(-1, 12),
+    st.sampled_from([math.inf, math.nan, True, "mean", *get_args(LengthRule)]),
+)
+
+
+@given(st.sampled_from(DECODING), SETTINGS)
+def test_a_search_has_the_same_bounds_in_an_experiment_and_in_the_options(name: str, value: object) -> None:
+    """Or a model could be trained with settings that a translation refuses."""
+    accepted = []
+    for kind in (DecodingSection, Search):
+        try:
+            accepted.append(getattr(kind(**{name: value}), name) == value)  # type: ignore[arg-type]
+        except ValueError:
+            accepted.append(False)
+    assert accepted[0] == accepted[1]
 
 
 def test_a_byte_order_mark_is_ignored(path: Path) -> None:

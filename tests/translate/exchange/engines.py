@@ -4,8 +4,7 @@ from pathlib import Path
 
 from tests.toys import toy_model
 from tests.translate.conftest import SENTENCES
-from transformer.config import ModelConfig
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import ModelConfig, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec

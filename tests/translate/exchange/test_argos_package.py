@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError

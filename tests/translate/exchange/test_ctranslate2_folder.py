@@ -15,7 +15,7 @@ from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
-from translate.inference.engine import open_engine
+from translate.inference.translator import open_engine
 from translate.models import conversion
 from translate.text.translation import Opening, Precision
 
@@ -48,7 +48,7 @@ def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tok
     """Uses CTranslate2 only, as a user of the folder would."""
     from sentencepiece import SentencePieceProcessor
 
-    from transformer.search.hypothesis import SearchConfig
+    from transformer.config import SearchConfig
     from transformer.search.model_step import translate_ids
 
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")

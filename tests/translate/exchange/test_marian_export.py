@@ -40,7 +40,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(
 
 def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Uses `transformers` only, as a user of the folder would."""
-    from transformer.search.hypothesis import SearchConfig
+    from transformer.config import SearchConfig
     from transformer.search.model_step import translate_ids
 
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")

@@ -14,8 +14,7 @@ import torch
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from tests.translate.exchange.marian_files import marian_files
-from transformer.config import ModelConfig
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import ModelConfig, SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError

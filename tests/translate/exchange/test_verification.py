@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.translate.conftest import SENTENCES
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.errors import UserError
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced

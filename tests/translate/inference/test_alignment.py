@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.config import Attention
 from transformer.search.alignment import cross_attention
-from transformer.search.hypothesis import Attention
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.alignment import _words, align, pharaoh, word_attention
-from translate.inference.engine import open_engine
 from translate.inference.torch_engine import TorchEngine
-from translate.inference.translator import Translator
+from translate.inference.translator import Translator, open_engine
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.translation import Opening
@@ -173,7 +172,7 @@ def test_aligning_imports_neither_torch_nor_numpy(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from translate.inference.alignment import word_attention
-from translate.inference.engine import open_engine
+from translate.inference.translator import open_engine
 from translate.models.registry import locate
 engine = open_engine(locate(Path("de-en"), print))
 (weights,) = engine.align([engine.tokenizer.encode("Guten Morgen.")], [engine.tokenizer.encode("Good morning.")])

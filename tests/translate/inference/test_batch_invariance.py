@@ -8,8 +8,7 @@ import pytest
 
 from tests.toys import toy_model
 from tests.translate.conftest import requests
-from transformer.config import ModelConfig
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.config import Hypothesis, ModelConfig, SearchConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
 from translate.inference.torch_engine import TorchEngine, TorchPrecision

@@ -17,14 +17,14 @@ import torch
 import translate
 from tests.translate.conftest import requests
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
-from transformer.search.hypothesis import SearchConfig, length_penalty
+from transformer.config import SearchConfig, length_penalty
 from translate.commands.main import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
-from translate.inference.engine import Engine, open_engine
-from translate.inference.translator import Translator
+from translate.inference.search import Engine
+from translate.inference.translator import Translator, open_engine
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.text.translation import Opening, Search

@@ -11,22 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import transformer.search.hypothesis
-from transformer.search.hypothesis import (
-    Attention,
-    Hypotheses,
-    Hypothesis,
-    Request,
-    SearchConfig,
-    TokenIds,
-    answers,
-    batches,
-    side_by_side,
-)
+import translate.inference.search
+from transformer.config import Attention, Hypotheses, Hypothesis, Request, SearchConfig, TokenIds
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine
-from translate.inference.search import LIMIT
+from translate.inference.search import LIMIT, Engine, answers, batches, side_by_side
 from translate.inference.translator import Translator
 from translate.models.folder import TranslationSpec
 
@@ -93,7 +82,7 @@ def test_batches_hold_every_request_once_within_the_bounds(
 ) -> None:
     config = SearchConfig(beam_size=beam_size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", 15)
+        patch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 15)
         found = batches(asked, config, n_workers, mixes_lengths=mixes_lengths)
         again = batches(asked[::-1], config, n_workers, mixes_lengths=mixes_lengths)
     assert found == again

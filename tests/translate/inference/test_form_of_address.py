@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.conftest import MAX_EXTRA, MAX_LENGTH
-from transformer.search.hypothesis import Hypotheses, Request, SearchConfig
+from transformer.config import Hypotheses, Request, SearchConfig
 from translate.commands.main import main
 from translate.errors import OptionError, UserError
 from translate.inference import alignment
 from translate.inference.constraints import Constraints, Term
 from translate.inference.ctranslate2_engine import CTranslate2Engine
-from translate.inference.engine import Engine
-from translate.inference.search import SentenceSearch
+from translate.inference.search import Engine, SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -160,7 +159,7 @@ def test_a_reranker_reads_the_source_without_the_tag(tagged: ModelFolder, parts:
 def test_a_tag_is_no_word_of_the_source(tagged: ModelFolder) -> None:
     engine = TorchEngine(tagged)
     constraints = Constraints(engine, [Term("formal", "Hund"), Term("dog", "Haus")])
-    searching = search(engine, "formal", constraints=constraints)
+    searching = search(engine, "formal", phrases=constraints.phrases)
     ((one,), (other,)) = searching.requests(["the dog", "the cat"])
     assert len(one.phrases) == 1
     assert not other.phrases

@@ -17,16 +17,14 @@ from safetensors.torch import load_file, save_file
 import translate
 from tests.conftest import CORPORA
 from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
-from transformer.config import CheckpointError
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import CheckpointError, SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
 from translate.commands.compress import Compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engine import open_engine, open_scorer
 from translate.inference.torch_engine import TorchEngine
-from translate.inference.translator import Translator
+from translate.inference.translator import Translator, open_engine, open_scorer
 from translate.models import registry
 from translate.models.conversion import convert
 from translate.models.folder import ModelFolder, TranslationSpec
@@ -294,7 +292,7 @@ def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: Model
 def test_scores_are_never_in_bf16(
     engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.inference.engine.bf16_pays", lambda device: True)
+    monkeypatch.setattr("translate.inference.translator.bf16_pays", lambda device: True)
     assert open_scorer(parts.folder, Opening(engine=engine, precision=precision)).precision == "fp32"
 
 

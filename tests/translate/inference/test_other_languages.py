@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.translate.conftest import MAX_EXTRA, random_model
 from tests.translate.serving.live import live
 from tests.translate.speakers import Echo
-from transformer.search.hypothesis import SearchConfig
+from transformer.config import SearchConfig
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train

@@ -9,10 +9,10 @@ from unicodedata import normalize
 import pytest
 import torch
 
-import transformer.search.hypothesis
+import translate.inference.search
 from tests.translate.conftest import SENTENCES, random_model
+from transformer.config import Hypotheses, Request, SearchConfig, length_penalty
 from transformer.model import Transformer
-from transformer.search.hypothesis import Hypotheses, Request, SearchConfig, length_penalty
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
@@ -32,7 +32,7 @@ Form = Literal["NFC", "NFD"]
 
 def search_of(engine: TorchEngine, terms: Sequence[Term] = (), **settings: Any) -> SentenceSearch:
     config = Search(**settings).config(engine.spec.decoding)
-    return SentenceSearch(engine, config, constraints=Constraints(engine, terms))
+    return SentenceSearch(engine, config, phrases=Constraints(engine, terms).phrases)
 
 
 def translate_lines(
@@ -177,7 +177,7 @@ def test_a_translation_does_not_depend_on_the_terms_of_other_lines(
     engine = TorchEngine(parts)
     lines = ["das Kind läuft.", "der Hund singt im Garten.", "ein Vogel singt.", "die Katze schläft.", "der Hund"]
     alone = [translate_lines(engine, [line], n_best=2, terms=terms)[0] for line in lines]
-    monkeypatch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", most)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", most)
     for found, expected in zip(translate_lines(engine, lines, n_best=2, terms=terms), alone, strict=True):
         assert [t.tokens for t in found] == [t.tokens for t in expected]
         assert [t.score for t in found] == pytest.approx([t.score for t in expected], abs=1e-4)

@@ -9,8 +9,8 @@ import torch
 import translate.inference.scoring
 import translate.inference.torch_engine
 from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
+from transformer.config import SearchConfig
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
 from translate.inference.scoring import score

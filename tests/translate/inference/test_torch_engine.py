@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.translate.conftest import requests
-from transformer.search.hypothesis import Hypotheses, Request, SearchConfig
+from transformer.config import Hypotheses, Request, SearchConfig
 from translate.errors import UserError
 from translate.inference.torch_engine import TorchEngine, TorchPrecision
 from translate.models.folder import ModelFolder
@@ -39,7 +39,7 @@ def test_batches_searched_in_parallel_equal_those_searched_alone(
     parts: ModelFolder, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each batch has a Python thread and a share of torch's threads; afterwards the number of threads is restored."""
-    monkeypatch.setattr("transformer.search.hypothesis.BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr("translate.inference.search.BATCH_HYPOTHESES", 1)
     engine, before, config = Watched(parts, n_threads), torch.get_num_threads(), SearchConfig(beam_size=3, n_best=2)
     asked = requests([(5 + i, 7, 6 + i) for i in range(6)], [9] * 6)
     torch.set_num_threads(n_threads)
@@ -123,7 +123,7 @@ def test_an_error_in_one_of_the_batches_is_raised(parts: ModelFolder, monkeypatc
     def search_batch(self: TorchEngine, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         raise UserError(f"batch {requests[0].ids[0]}")
 
-    monkeypatch.setattr("transformer.search.hypothesis.BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr("translate.inference.search.BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(TorchEngine, "search_batch", search_batch)
     with pytest.raises(UserError, match="batch 5"):
         TorchEngine(parts).search(requests([(5,), (6,)], [3, 3]), SearchConfig(beam_size=1))

@@ -15,13 +15,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import transformer.search.hypothesis
+import translate.inference.search
 import translate.text.formats
 from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
-from transformer.config import ModelConfig
+from transformer.config import Hypothesis, ModelConfig, Request
 from transformer.model import Transformer
-from transformer.search.hypothesis import Hypothesis, Request
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
@@ -77,7 +76,7 @@ def test_translating_shuffled_lines_shuffles_the_translations(translator: Transl
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
     together = [*translator.translate_lines(lines)]
-    monkeypatch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
     alone = [*translator.translate_lines(lines)]
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
@@ -353,7 +352,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(transformer.search.hypothesis, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(translate.text.formats, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.toys import TableStep
+from transformer.config import SearchConfig
 from transformer.search.beam import beam_search
-from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from translate.models.folder import ModelFolder
 from translate.pictures.search import (

@@ -15,7 +15,7 @@ import pytest
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
 from tests.translate.documents import notes, test_ooxml
 from tests.translate.serving.live import Live, live
-from transformer.search.hypothesis import Hypotheses, Hypothesis, Request, SearchConfig
+from transformer.config import Hypotheses, Hypothesis, Request, SearchConfig
 from translate.documents.document import MODULES
 from translate.inference.torch_engine import TorchEngine
 from translate.models import registry

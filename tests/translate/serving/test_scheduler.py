@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.conftest import requests
-from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
-from translate.inference.engine import Engine
+from transformer.config import Hypothesis, Request, SearchConfig
+from translate.inference.search import Engine
 from translate.serving.scheduler import CancelledError, FairQueue, Scheduler, Ticket
 
 CONFIG = SearchConfig(beam_size=1)

@@ -12,9 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.translate.training.conftest import before_update, interrupt
 from tests.translate.training.test_loop import metrics
-from transformer.config import load_config
+from transformer.config import SearchConfig, load_config
 from transformer.model import Transformer
-from transformer.search.hypothesis import SearchConfig
 from translate.commands import prepare, train
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
