@@ -16,8 +16,8 @@ from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import VocabularyError, sample, train
 from translate.errors import UserError
-from translate.text import languages
-from translate.text.checks import missing_numbers
+from translate.text import languages, numbers
+from translate.text.placeholders import without_symbols
 
 SAMPLE = 20_000  # pairs whose content is checked
 EXAMPLES = 3  # shown for each check
@@ -162,10 +162,11 @@ def _checked(pairs: Sequence[Pair], source: str, target: str) -> dict[str, Check
     names = ("foreign source", "foreign target", "numbers", "end of sentence", "encoding", "control characters")
     checks = {name: Check() for name in names}
     for pair in pairs:
+        given, made = map(without_symbols, pair)
         found = (
             languages.is_foreign(pair[0], source),
             languages.is_foreign(pair[1], target),
-            bool(missing_numbers(pair[1], pair[0], target, source)),
+            bool(numbers.missing(made, given, target, source)),
             _end(pair[0]) != _end(pair[1]),
             any(map(_is_misread, pair)),
             any(unicodedata.category(character) == "Cc" for side in pair for character in side if character != "\t"),

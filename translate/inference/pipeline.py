@@ -16,12 +16,21 @@ restores the source, or a target term of the glossary, byte for byte.
 
 import itertools
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from translate.text import checks, languages, placeholders, sentences
-from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Glossary, Protected, missing_terms
+from translate.text import languages, placeholders, sentences
+from translate.text.placeholders import (
+    MAY_BE_MARKED,
+    PLACEHOLDER,
+    Glossary,
+    Protected,
+    missing_terms,
+    without_symbols,
+)
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
 
@@ -30,7 +39,15 @@ if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one s
 
 Found = dict[str, Translation]  # of each sentence
 
+NO_REPEAT = 3  # length in tokens of the sequences that a new search may not repeat
+
 _NOTHING = re.compile(r"(?!)")
+_LONGEST_PERIOD = 8  # longest sequence, in words, whose repetition is detected
+_STUTTER = re.compile(r"(\w{1,4}?)\1{7,}")
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
+_LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 
 
 class SearchSentences(Protocol):
@@ -279,9 +296,14 @@ def _clean(text: str, rules: Rules) -> str:
 
 def _reason_to_keep(text: str, source: str) -> str:
     """Return the flag that says why a sentence needs no translation; "" if it does."""
-    if not checks.has_words(text):
+    if not has_words(text):
         return "copied"
     return "language" if languages.is_foreign(placeholders.SYMBOL.sub(" ", text), source) else ""
+
+
+def has_words(text: str) -> bool:
+    """Return whether the text has a letter; numbers, punctuation and emoji are the same in every language."""
+    return any(map(str.isalpha, text))
 
 
 # Check
@@ -289,22 +311,84 @@ def _reason_to_keep(text: str, source: str) -> str:
 
 def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rules) -> Found:
     """Return the translations with flags, some of them of another search."""
-    forms = {text: checks.capitalisations(text, rules.source) for text in found}
+    forms = {text: languages.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
     every = dict(found) | (search(others) if others else {})
     every = check_repetition(every, search, rules)
     every = check_empty(every, search)
     every = check_missing(every, search, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
-    return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
+    return {text: one.flagged("echo") if echoes(one.text, text) else one for text, one in best.items()}
+
+
+def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
+    """Return the most probable translation of the forms of a sentence; `text` is one of them."""
+    best = max(forms, key=lambda form: found[form].confidence)
+    return found[best] if best == text else found[best].flagged("capitals")
+
+
+def echoes(output: str, source: str) -> bool:
+    """Return whether three fifths of a translation's words, and at least three words, are copied from its source.
+
+    A model copies text that it does not know, such as another language, with a high probability. Capitalised words on
+    both sides may be names and do not count.
+    """
+    said, read = (_LETTERS.findall(text) for text in (output, source))
+    names = {word for word in {*said} & {*read} if word[0].isupper()}
+    counted, known = [word.casefold() for word in said if word not in names], {word.casefold() for word in read}
+    return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
 
 
 def check_repetition(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
     bad = [text for text, translation in found.items() if _is_endless(translation, text, rules)]
-    again = search(bad, checks.NO_REPEAT) if bad else {}
+    again = search(bad, NO_REPEAT) if bad else {}
     best = {text: found[text] if _is_endless(again[text], text, rules) else again[text] for text in bad}
     return found | {text: translation.flagged("repetition") for text, translation in best.items()}
+
+
+def _is_endless(translation: Translation, source: str, rules: Rules) -> bool:
+    rules.raise_if_cancelled()
+    is_long = is_overlong(translation)
+    return is_long or "length" in translation.flags or loops(translation.text, source)
+
+
+def is_overlong(translation: Translation) -> bool:
+    """Return whether a translation has at least twice as many tokens as its source and 10 more for each segment."""
+    n_ends = translation.n_segments
+    limit = 2 * translation.n_source_tokens + 10 * n_ends
+    return translation.n_source_tokens > 0 and len(translation.tokens) + n_ends >= limit
+
+
+def loops(output: str, source: str) -> bool:
+    """Return whether a translation repeats itself more than twice as often as its source.
+
+    Counted are sequences of words that follow themselves and sequences of 4 words anywhere. A syllable that is repeated
+    many times within a word counts too.
+    """
+    if _STUTTER.search(output) and not _STUTTER.search(source):
+        return True
+    words = _WORD.findall(output.casefold())
+    if len({*words}) == len(words):
+        return False
+    read = _WORD.findall(source.casefold())
+    return _times_in_a_row(words) > 2 * _times_in_a_row(read) or _times(words) > 2 * _times(read)
+
+
+def _times_in_a_row(words: Sequence[str]) -> int:
+    """Count the repetitions in a row of the most repeated sequence of words."""
+    most = 1
+    for period in range(1, min(_LONGEST_PERIOD, len(words) - 1) + 1):
+        n_equal = 0
+        for i in range(period, len(words)):
+            n_equal = n_equal + 1 if words[i] == words[i - period] else 0
+            most = max(most, n_equal // period + 1)
+    return most
+
+
+def _times(words: Sequence[str]) -> int:
+    """Count the occurrences of the most frequent sequence of 4 words."""
+    return max(Counter(zip(words, words[1:], words[2:], words[3:], strict=False)).values(), default=1)
 
 
 def check_empty(found: Found, search: SearchSentences) -> Found:
@@ -322,11 +406,11 @@ def _swapped(text: str) -> str:
 
 def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
-    missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
-    held = {text: placeholders.mask(text, spans) for text, spans in missing.items()}
+    lacking = {text: parts for text, one in found.items() if (parts := _missing(one.text, text, rules))}
+    held = {text: placeholders.mask(text, parts) for text, parts in lacking.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
     again = search(_distinct(one.text for one in usable.values())) if usable else {}
-    best = found | {text: found[text].flagged("missing") for text in missing}
+    best = found | {text: found[text].flagged("missing") for text in lacking}
     for text, one in usable.items():
         translation = again[one.text]
         restored = placeholders.restore(translation.text, one.originals)
@@ -337,19 +421,103 @@ def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
 
 def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str]]:
     rules.raise_if_cancelled()
-    return checks.missing(output, source, rules.source, rules.target, rules.knows)
+    return missing(output, source, rules.source, rules.target, rules.knows)
 
 
-def _is_endless(translation: Translation, source: str, rules: Rules) -> bool:
-    rules.raise_if_cancelled()
-    is_long = checks.is_overlong(translation)
-    return is_long or "length" in translation.flags or checks.loops(translation.text, source)
+def missing(
+    output: str, source: str, source_language: str, target: str, knows: Callable[[str], bool] = lambda word: True
+) -> list[tuple[int, int, str]]:
+    """Return what a translation lacks of its source: start and end of each part, and what a symbol for it stands for.
+
+    These are numbers and times of day, words in letters of another script or that the model does not know, and signs
+    such as % for which the target language has words. If a time of day is wrong, all of them are returned, as those of
+    a range belong together.
+
+    Args:
+        output: the translation.
+        source_language, target: language codes.
+        knows: returns whether the model can read and write a word.
+    """
+    output, source = without_symbols(output), without_symbols(source)
+    found = [
+        *_lost_numbers(output, source, source_language, target),
+        *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
+        *_missing_signs(output, source, source_language, target),
+    ]
+    parts = list[tuple[int, int, str]]()
+    for part in sorted(found):
+        if not parts or part[0] >= parts[-1][1]:
+            parts.append(part)
+    return parts
 
 
-def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
-    """Return the most probable translation of the forms of a sentence; `text` is one of them."""
-    best = max(forms, key=lambda form: found[form].confidence)
-    return found[best] if best == text else found[best].flagged("capitals")
+def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    rules = languages.find(language)
+    has_digits = any(map(str.isnumeric, source))
+    if rules and not has_digits and not rules.hour.search(source) and not rules.relative_time.search(source):
+        return []
+    from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
+
+    lost = numbers.missing(output, source, target, language)
+    if any(number.what.is_clock for number in lost):
+        lost += [number for number in numbers.find(source, language) if number.what.is_clock and number.what.hours]
+    parts = list[tuple[int, int, str]]()
+    for number in sorted(lost):
+        if not parts or number.start >= parts[-1][1]:  # several of one run are held once
+            parts.append(numbers.held(number, source, language, target))
+    return parts
+
+
+def _missing_words(output: str, source: str, language: str, knows: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return where the words are that a translation must have letter for letter, and lacks."""
+    if source.isascii():
+        return []
+    rules = languages.find(language)
+    own, script = (frozenset(rules.letters), rules.script) if rules else (frozenset[str](), "")
+    lost, said = [], None
+    for match in _LETTERS_AND_MARKS.finditer(source):
+        word = match[0]
+        strange = set() if word.isascii() else {letter for letter in word if not letter.isascii()} - own
+        if not strange or not (any(_is_in_another_script(letter, script) for letter in strange) or not knows(word)):
+            continue
+        if said is None:
+            said = Counter(found[0].casefold() for found in _LETTERS_AND_MARKS.finditer(output))
+        if not said[word.casefold()]:
+            lost.append(match.span())
+        said[word.casefold()] -= 1
+    return lost
+
+
+def _is_in_another_script(letter: str, script: str) -> bool:
+    """Return whether a character is a letter of another script than `script`."""
+    return letter.isalpha() and script not in unicodedata.name(unicodedata.normalize("NFKC", letter)[0], script)
+
+
+def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    """Return the signs that a translation has neither as signs nor in words, with the number beside them."""
+    rules = languages.find(target)
+    if rules is None or _WITHOUT_SIGNS.fullmatch(source):
+        return []
+    from translate.text import numbers
+
+    patterns = {sign: numbers.SIGNS.get(sign) or re.compile(re.escape(sign)) for sign in rules.signs}
+    words = {
+        sign: rules.signs[sign]
+        for sign, pattern in patterns.items()
+        if pattern.search(source) and not pattern.search(output)
+    }
+    lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
+    if not lost:
+        return []
+    held = {match.start(): (*match.span(), match[0]) for sign in lost for match in patterns[sign].finditer(source)}
+    for number in numbers.find(source, language):
+        start, stop = numbers.with_signs(number, source)
+        before = range(start, number.start) if number.start == number.run_start else ()
+        after = range(number.stop, stop) if number.stop == number.run_stop else ()
+        if signs := [i for i in (*before, *after) if i in held]:
+            part = numbers.held(number, source, language, target)
+            held |= {i: part for i in signs if part[0] <= i < part[1]}
+    return [*held.values()]
 
 
 def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: Glossary) -> Found:

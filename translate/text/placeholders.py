@@ -71,6 +71,11 @@ def symbol(i: int) -> str:
     return f"\u27e6{i + 1}\u27e7"
 
 
+def without_symbols(text: str) -> str:
+    """Return a text with spaces in place of symbols, so that what is found in it has the same place in both."""
+    return SYMBOL.sub(lambda match: " " * len(match[0]), text)
+
+
 def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
     """Replace every match of `pattern` by a symbol, numbered in order of appearance."""
     return _replaced(sentence, ((*span, sentence[slice(*span)]) for span in placeholder_spans(sentence, pattern)))

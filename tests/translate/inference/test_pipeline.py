@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.inference import pipeline
-from translate.inference.pipeline import Rules, Sentence, protect, restore
-from translate.text.checks import NO_REPEAT
+from translate.inference.pipeline import NO_REPEAT, Rules, Sentence, protect, restore
 from translate.text.placeholders import Glossary, symbol
 from translate.text.sentences import readable
 from translate.text.translation import Translation

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live, until
+from translate.inference import pipeline
 from translate.inference.translator import Translator
 from translate.serving import connections, files, schemas
 from translate.serving.access import KeyStore, Rates, RefusedError
@@ -30,7 +31,6 @@ from translate.serving.files import FileStore
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.schemas import TranslateRequest
 from translate.serving.settings import Serve
-from translate.text import checks
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
@@ -81,14 +81,14 @@ def test_work_ends_at_the_next_sentence_after_its_time_or_its_client_is_gone(
     """A check may take long, and it was made for each of the other sentences too."""
     with live(replace(options, timeout=0.5), tmp_path) as server:
         server.translate("Ja.", alternatives=alternatives)  # the first one loads what a search needs, in its time
-        with held(monkeypatch, checks, "missing") as (begun, calls):
+        with held(monkeypatch, pipeline, "missing") as (begun, calls):
             assert server.translate(text, alternatives=alternatives).status_code == 504
             assert begun.is_set()
             n_begun = len(calls)
             monkeypatch.undo()
             after = list[int]()
-            find = checks.missing
-            monkeypatch.setattr(checks, "missing", lambda *given: (after.append(1), find(*given))[1])
+            find = pipeline.missing
+            monkeypatch.setattr(pipeline, "missing", lambda *given: (after.append(1), find(*given))[1])
     until(lambda: not server.state.requests.n_active)
     assert n_begun <= 16  # the threads for alternatives
     assert after == []
@@ -96,14 +96,14 @@ def test_work_ends_at_the_next_sentence_after_its_time_or_its_client_is_gone(
 
 BUSY = """
 import time
-from translate.text import checks
+from translate.inference import pipeline
 
 def endless(*_):
     open({mark!r}, "w").close()
     while True:
         time.sleep(0)
 
-checks.missing = endless
+pipeline.missing = endless
 """
 
 
@@ -193,7 +193,7 @@ def test_a_request_without_a_place_in_the_queue_is_refused_before_its_body_arriv
     with (
         live(replace(options, queue=1), tmp_path) as server,
         ThreadPoolExecutor(1) as pool,
-        held(monkeypatch, checks, "missing") as (begun, _),
+        held(monkeypatch, pipeline, "missing") as (begun, _),
     ):
         first = pool.submit(server.translate, GERMAN)
         assert begun.wait(20)
@@ -413,7 +413,7 @@ def test_a_connection_that_waits_for_its_answer_stays(
 ) -> None:
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
     with live(options, tmp_path) as server, ThreadPoolExecutor(1) as pool:
-        with held(monkeypatch, checks, "missing") as (begun, _):
+        with held(monkeypatch, pipeline, "missing") as (begun, _):
             answer = pool.submit(server.translate, GERMAN)
             assert begun.wait(20)
             with server.connect() as other:  # it is closed at its time, and the one that waits is older
@@ -438,7 +438,7 @@ def test_without_idle_connections_a_new_one_is_told_to_come_back(
     with (
         live(options, tmp_path) as server,
         ThreadPoolExecutor(1) as pool,
-        held(monkeypatch, checks, "missing") as (begun, _),
+        held(monkeypatch, pipeline, "missing") as (begun, _),
     ):
         first = pool.submit(server.translate, GERMAN)
         assert begun.wait(20)

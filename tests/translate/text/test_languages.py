@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import CORPORA
 from translate.corpus.grammar import generate
 from translate.errors import UserError
+from translate.inference.pipeline import missing
 from translate.text import languages
-from translate.text.checks import missing
 from translate.text.languages import is_foreign, language_of
 from translate.text.sentences import split
 

@@ -12,8 +12,8 @@ from babel.numbers import format_decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from translate.inference.pipeline import missing
 from translate.text import languages, numbers
-from translate.text.checks import missing
 from translate.text.numbers import held
 
 AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)

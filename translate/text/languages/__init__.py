@@ -36,6 +36,10 @@ _EXCLUDED = 0.01  # greatest probability of the expected language
 _CLEAR = 0.8
 _SAMPLE = 4096  # characters that are enough to identify a language
 _WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
+_SMALL = re.compile("[a-z]")
+_MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
+_MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _GENERAL = "und"
 _ALL = 1000  # more than there are languages
 _NONE_LEFT_OUT = -1.0  # a threshold of 0 would leave out languages with less than 1e-5
@@ -265,6 +269,40 @@ def _typed(value: Any, kind: Any) -> Any:
     if not isinstance(value, list):
         return value
     return tuple(tuple(part) if isinstance(part, list) else part for part in value)
+
+
+def capitalisations(text: str, language: str) -> list[str]:
+    """Return the distinct forms of a source to search: in other capital letters, and as written, which comes last.
+
+    A model has seen little text all in capitals, and a few German words without capitals have lost their nouns.
+    """
+    rules = find(language) or general()
+    lower = _lowered(text, rules)
+    forms = [lower, _capitalised(lower, rules) if rules.capitalises_nouns else lower, text]
+    return list(dict.fromkeys(forms))
+
+
+def _lowered(text: str, language: Language) -> str:
+    """Return text all in capitals in lower case except for its first letter and codes, which have a digit.
+
+    Other text and abbreviations are unchanged. A model has seen little text in capitals. The German sharp s counts as a
+    capital.
+    """
+    if _SMALL.search(text):
+        return text
+    letters = [character for character in text if character.upper() != character.lower() and character != "\u00df"]
+    if len(letters) <= _MAX_ABBREVIATION or not all(map(str.isupper, letters)):
+        return text
+    lower = _TOKEN.sub(lambda match: match[0] if any(map(str.isdigit, match[0])) else match[0].lower(), text)
+    first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
+    return lower[:first] + language.capitalised(lower[first:])
+
+
+def _capitalised(text: str, language: Language) -> str:
+    """Return a few words in lower case with capitals, as German nouns have; other text unchanged."""
+    if not text.islower() or len(text.split()) > _MAX_SMALL_TALK:
+        return text
+    return " ".join(map(language.capitalised, text.split(" ")))
 
 
 def is_foreign(text: str, language: str) -> bool:

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.corpus.grammar import generate
-from translate.text.checks import capitalisations, echoes, has_words, is_overlong, loops, missing, missing_numbers
-from translate.text.placeholders import symbol
+from translate.inference.pipeline import echoes, has_words, is_overlong, loops, missing
+from translate.text import numbers
+from translate.text.languages import capitalisations
+from translate.text.placeholders import symbol, without_symbols
 from translate.text.translation import Translation
 
 GRAMMAR = generate("train", 300, 3)
@@ -144,8 +146,9 @@ def test_text_in_capitals_begins_with_the_first_letter_of_its_language(text: str
 
 
 def lost(output: str, source: str, target: str = "en") -> list[str]:
-    """The numbers of the source that the output lacks."""
-    return [source[start:stop] for start, stop in missing_numbers(output, source, target)]
+    """The numbers of the source that the output lacks, each with the signs beside it."""
+    found = numbers.missing(without_symbols(output), without_symbols(source), target)
+    return list(dict.fromkeys(source[slice(*numbers.with_signs(number, source))] for number in found))
 
 
 @pytest.mark.parametrize(
