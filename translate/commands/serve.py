@@ -27,7 +27,7 @@ def run(options: Serve) -> None:
     """Serve until SIGTERM, SIGHUP or Ctrl-C; UserError if a model or the address cannot be used."""
     for package in _PACKAGES:
         optional_package(package, "serve")
-    from translate.serving import connections, server
+    from translate.serving import limits, server
     from translate.serving.access import KeyStore
 
     folders = [registry.locate(name, say, exported=True).resolve() for name in options.model or ()] or _installed()
@@ -46,7 +46,7 @@ def run(options: Serve) -> None:
         locked(Path(folder)),
     ):
         _remove_abandoned()
-        url, most, limit = server.address(listener), connections.most_connections(), connections.open_files()
+        url, most, limit = server.address(listener), limits.most_connections(), limits.open_files()
         options = replace(options, model=folders)
         fits = "" if limit is None else f" (ulimit -n {limit})"
         started = f"serving {pairs} on {url}; at most {most} connections{fits}; Ctrl-C stops"

@@ -305,7 +305,8 @@ def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
 
     UserError if the model cannot choose the form of address, or if its target language is not chosen.
     """
-    language = tuple(model.tokenizer.ids([model.spec.tag] if model.spec.tag else []))
+    tag = model.spec.tag if model.spec.tags else ""
+    language = tuple(model.tokenizer.ids([tag])) if tag else ()
     if formality is None:
         return language
     if not has_forms_of_address(model.tokenizer, model.spec):

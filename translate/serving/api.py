@@ -30,11 +30,10 @@ from translate.machine import n_cores
 from translate.models.registry import language_name
 from translate.serving import glossaries, schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
+from translate.serving.engines import ModelPool, Scheduler, Ticket
 from translate.serving.files import KEPT_SECONDS, FileStore, suffixes
 from translate.serving.glossaries import Glossaries
-from translate.serving.models import ModelPool
 from translate.serving.observing import Metrics, event
-from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service, Threads, Translated, UploadedDocument
 from translate.serving.settings import Serve

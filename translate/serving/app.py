@@ -1,4 +1,4 @@
-"""The ASGI application: the routes, the page, the limits of requests, and the one place where errors become answers."""
+"""The ASGI application: the routes, the page, and the one place where errors become answers."""
 
 import asyncio
 import contextlib
@@ -10,20 +10,20 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from translate.serving import docs_page
 from translate.serving.access import RefusedError
 from translate.serving.api import State, router
+from translate.serving.limits import Limits
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
-from translate.serving.service import Threads, busy
+from translate.serving.service import Threads
 from translate.serving.settings import Serve
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
@@ -33,8 +33,6 @@ STYLES = tuple(Path(__file__).parents[1] / "pictures" / name for name in ("colou
 _TIDY_SECONDS = 30
 _GAUGE_SECONDS = 2
 _END_SECONDS = 2  # for threads to notice that their requests were stopped
-_MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
-_MAX_BODIES = 2**28  # bytes of all bodies that are held at a time, unless one alone is larger
 
 
 def create_app(options: Serve, folder: Path) -> FastAPI:
@@ -79,7 +77,7 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     for kind in (RefusedError, RequestValidationError, HTTPException, ClientDisconnect):
         app.add_exception_handler(kind, _answer)
     # The last one is the outermost.
-    app.add_middleware(Limits, max_bytes=_max_body(options, state.access.most_characters))
+    app.add_middleware(Limits, max_bytes=_max_body(options, state.access.most_characters), answer=_answer)
     if options.cors:
         app.add_middleware(
             CORSMiddleware,
@@ -118,63 +116,6 @@ class NearestProxy:
             nearest = [(b"x-forwarded-for", value.rpartition(b",")[2].strip()) for value in sent[-1:]]
             scope = {**scope, "headers": [*others, *nearest]}
         await self._app(scope, receive, send)  # type: ignore[arg-type]
-
-
-class Limits:
-    """Middleware that limits bodies and the number of requests, and answers errors of the server.
-
-    Slow clients are the business of a reverse proxy, which passes a request on when it has all of it.
-
-    Args:
-        app: the application.
-        max_bytes: of one body; a larger one is answered with status 413.
-    """
-
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app, self._max_bytes = app, max_bytes
-        self._n_requests = 0
-        self._n_held = 0  # bytes of all bodies
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        n_bytes, has_begun = 0, False
-
-        async def limited() -> Message:
-            nonlocal n_bytes
-            message = await receive()
-            n_new = len(message.get("body", b""))
-            n_bytes += n_new
-            self._n_held += n_new
-            self._check(n_bytes)
-            return message
-
-        async def noted(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
-        self._n_requests += 1
-        try:
-            length = Headers(scope=scope).get("content-length", "")
-            self._check(int(length) if length.isdecimal() else 0)
-            await self._app(scope, limited, noted)
-        except Exception as error:  # outside of this middleware, the answer would lack headers
-            if has_begun:
-                raise
-            await (await _answer(Request(scope), error))(scope, receive, send)
-        finally:
-            self._n_requests -= 1
-            self._n_held -= n_bytes
-
-    def _check(self, n_bytes: int) -> None:
-        """Raise RefusedError if a body is too large, or the server too busy for it."""
-        if n_bytes > self._max_bytes:
-            raise RefusedError(413, f"Invalid request: the body exceeds {self._max_bytes} bytes")
-        if self._n_requests > _MAX_REQUESTS or self._n_held > max(_MAX_BODIES, self._max_bytes):
-            raise busy(1)
 
 
 async def _answer(request: Request, error: Exception) -> Response:

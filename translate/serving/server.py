@@ -17,7 +17,7 @@ from uvicorn.supervisors import Multiprocess
 from translate.errors import UserError
 from translate.machine import set_up_threads
 from translate.serving.app import create_app, trusts_every_proxy
-from translate.serving.connections import BURST, Connection
+from translate.serving.limits import BURST, Connection
 from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import Serve
 

@@ -25,8 +25,15 @@ from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.folder import has_forms_of_address
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
-from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
-from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
+from translate.serving.engines import (
+    RETRY_SECONDS,
+    CancelledError,
+    ModelPool,
+    ModelUnavailableError,
+    Scheduler,
+    SharedEngine,
+    Ticket,
+)
 from translate.serving.schemas import Formality
 from translate.text import formats, languages
 from translate.text.formats import FORMATS, Paragraph

@@ -309,7 +309,7 @@ def test_wrong_keys_count_for_the_address(options: Serve, tmp_path: Path) -> Non
 def test_bodies_of_answered_requests_are_no_longer_held(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.serving.app._MAX_BODIES", 0)  # so the limit is that of the largest body
+    monkeypatch.setattr("translate.serving.limits._MAX_BODIES", 0)  # so the limit is that of the largest body
     options = replace(options, characters=10, file_size=0)
     size = app._max_body(options, 10)
     with live(options, tmp_path) as server:

@@ -25,10 +25,10 @@ from hypothesis import strategies as st
 from tests.translate.serving.live import Live, live, until
 from translate.inference import pipeline
 from translate.inference.translator import Translator
-from translate.serving import connections, files, schemas
+from translate.serving import files, limits, schemas
 from translate.serving.access import KeyStore, Rates, RefusedError
+from translate.serving.engines import ModelPool, ModelUnavailableError
 from translate.serving.files import FileStore
-from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.schemas import TranslateRequest
 from translate.serving.settings import Serve
 from translate.text.placeholders import Glossary
@@ -389,7 +389,7 @@ def is_closed(connection: socket.socket) -> bool:
 def test_a_connection_that_sends_nothing_is_closed(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "IDLE_SECONDS", 0.2)
     with live(options, tmp_path) as server, server.connect() as connection:
         connection.sendall(sent)
         until(lambda: is_closed(connection))
@@ -400,7 +400,7 @@ def test_a_connection_that_sends_nothing_is_closed(
 def test_a_connection_that_does_not_read_its_answer_is_closed(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "IDLE_SECONDS", 0.2)
     with live(options, tmp_path) as server, server.connect() as connection:
         asked = b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n"
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**12)
@@ -411,7 +411,7 @@ def test_a_connection_that_does_not_read_its_answer_is_closed(
 def test_a_connection_that_waits_for_its_answer_stays(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "IDLE_SECONDS", 0.1)
     with live(options, tmp_path) as server, ThreadPoolExecutor(1) as pool:
         with held(monkeypatch, pipeline, "missing") as (begun, _):
             answer = pool.submit(server.translate, GERMAN)
@@ -422,7 +422,7 @@ def test_a_connection_that_waits_for_its_answer_stays(
 
 
 def test_idle_connections_give_way_to_new_ones(options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "most_connections", lambda: 5)
+    monkeypatch.setattr(limits, "most_connections", lambda: 5)
     with live(options, tmp_path) as server, contextlib.ExitStack() as opened:
         idle = [opened.enter_context(server.connect()) for _ in range(20)]
         for _ in range(3):
@@ -434,7 +434,7 @@ def test_idle_connections_give_way_to_new_ones(options: Serve, tmp_path: Path, m
 def test_without_idle_connections_a_new_one_is_told_to_come_back(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "most_connections", lambda: 1)
+    monkeypatch.setattr(limits, "most_connections", lambda: 1)
     with (
         live(options, tmp_path) as server,
         ThreadPoolExecutor(1) as pool,
@@ -452,10 +452,10 @@ def test_without_idle_connections_a_new_one_is_told_to_come_back(
 def test_the_number_of_connections_fits_the_limit_of_open_files(
     monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
-    monkeypatch.setattr(connections, "open_files", lambda: limit)
-    most = connections.most_connections()
-    assert connections.LEAST <= most <= connections.MOST
-    assert limit is None or most == connections.LEAST or most + connections.BURST < limit
+    monkeypatch.setattr(limits, "open_files", lambda: limit)
+    most = limits.most_connections()
+    assert limits.LEAST <= most <= limits.MOST
+    assert limit is None or most == limits.LEAST or most + limits.BURST < limit
 
 
 def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,11 +30,10 @@ from translate.models.origin import Origin
 from translate.serving import files
 from translate.serving.access import Access, KeyStore, Rates
 from translate.serving.api import _append, _threads
+from translate.serving.engines import ModelPool, Scheduler, Ticket
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.glossaries import Glossaries
-from translate.serving.models import ModelPool
 from translate.serving.observing import _forget_dead
-from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.service import Service
 from translate.serving.settings import Serve
 from translate.text.translation import Opening

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.translate.conftest import requests
 from transformer.config import Hypothesis, Request, SearchConfig
 from translate.inference.search import Engine
-from translate.serving.scheduler import CancelledError, FairQueue, Scheduler, Ticket
+from translate.serving.engines import CancelledError, FairQueue, Scheduler, Ticket
 
 CONFIG = SearchConfig(beam_size=1)
 BAD = 13  # the engine below fails at this token
@@ -72,7 +72,7 @@ def wait_for_search(scheduler: Scheduler, n_tokens: int) -> None:
 
 
 def test_a_batch_starts_as_soon_as_the_clients_of_the_last_one_are_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.serving.scheduler._GATHER_SECONDS", 30.0)
+    monkeypatch.setattr("translate.serving.engines._GATHER_SECONDS", 30.0)
     engine, running = Recorder(), Scheduler(1, batch_tokens=99)
     engine.free.clear()
     with ThreadPoolExecutor(3) as pool:
@@ -90,7 +90,7 @@ def test_a_batch_starts_as_soon_as_the_clients_of_the_last_one_are_back(monkeypa
 
 
 def test_a_worker_leaves_the_other_its_share_although_it_still_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.serving.scheduler._LEAST_TOKENS", 1)
+    monkeypatch.setattr("translate.serving.engines._LEAST_TOKENS", 1)
     engine, running = Recorder(), Scheduler(2, batch_tokens=99)
     engine.free.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -235,7 +235,7 @@ def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(schedule
 
 @pytest.mark.parametrize("n_requests", [1, 2])
 def test_a_long_request_of_one_length_leaves_turns_to_others(monkeypatch: pytest.MonkeyPatch, n_requests: int) -> None:
-    monkeypatch.setattr("translate.serving.scheduler._LEAST_TOKENS", 6)
+    monkeypatch.setattr("translate.serving.engines._LEAST_TOKENS", 6)
     scheduler, engine = Scheduler(1, batch_tokens=100), Recorder(mixes_lengths=False)
     engine.free.clear()
     with ThreadPoolExecutor(3) as threads:
