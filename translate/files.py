@@ -255,7 +255,8 @@ def _claimed(partial: Path, place: Path) -> Iterator[None]:
         try:
             held.enter_context(locked(partial))
         except BlockingIOError as error:
-            raise BlockingIOError(error.errno, "another process is writing it", str(place)) from error
+            said = "another process is writing it; wait until it is done"
+            raise BlockingIOError(error.errno, said, str(place)) from error
         yield
 
 

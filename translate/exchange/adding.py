@@ -111,6 +111,9 @@ def update(name: str, say: Say) -> None:
     if before.kind == "hub" and _COMMIT.fullmatch(before.wanted):
         say(f"{name}: was added at the commit {before.wanted[:12]}, and stays there; add another with --revision")
         return
+    if before.kind == "address" and download.Address.read(before.source).sha256:
+        say(f"{name}: was added with the digest of its file, and stays as it is")
+        return
     wanted = Wanted(
         source=before.source,
         name=name,

@@ -255,10 +255,11 @@ def fetched(address: Address, place: Path) -> Iterator[Path]:
 
 def clean(place: Path) -> None:
     """Remove what killed processes left in the folder of downloads and what cannot go on."""
-    for path in place.iterdir() if os.path.isdir(place) else ():
-        if _FILE.fullmatch(path.name) and not _goes_on(path.with_suffix("")):
-            with suppress(OSError), locked(path.with_suffix(""), certain=True):
-                _remove(path.with_suffix(""))
+    names = os.listdir(place) if os.path.isdir(place) else []
+    for path in {place / name.removesuffix(".json") for name in names if _FILE.fullmatch(name)}:
+        with suppress(OSError), locked(path, certain=True):
+            if not _goes_on(path):
+                _remove(path)
 
 
 def _state(path: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from translate.errors import UserError
-from translate.models import folder as model_folder
+from translate.models.folder import FILES
 
 Toolkit = Literal["Marian", "JoeyNMT", "fairseq"]
 
@@ -15,9 +15,12 @@ def toolkit_of(folder: Path) -> Toolkit:
     from translate.exchange.foreign_model import ForeignFolder
 
     if (folder / "config.json").is_file():
-        if "model_type" not in ForeignFolder(folder, "Marian").read_json("config.json"):
-            model_folder.resolve(folder, lambda _: None)  # which says what a folder of this project lacks
-        return "Marian"
+        if "model_type" in ForeignFolder(folder, "Marian").read_json("config.json"):
+            return "Marian"
+        lacks = [name for name in FILES if not (folder / name).is_file()]
+        if lacks and len(lacks) < len(FILES) - 1:
+            raise UserError(f"{folder}: is a model of this project that has no {' and no '.join(lacks)}; copy it again")
+        raise UserError(f"{folder}: is no Hugging Face Marian folder, as its config.json has no model_type; name one")
     if (folder / "config.yaml").is_file():
         return "JoeyNMT"
     if any(folder.glob("dict.*.txt")):

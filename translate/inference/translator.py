@@ -119,7 +119,7 @@ class Translator:
         """Open an installed model, a model folder or the model of a run directory.
 
         Args:
-            path: the name or the folder.
+            path: the name or the folder; of a folder whose name an installed model has too, text such as "./NAME".
             search, document, opening: how to search, what the texts are, and where to compute.
             say: receives a note on which model of a run is used; None writes it to stderr.
 

@@ -406,7 +406,7 @@ def test_what_a_folder_lacks_is_said_before_its_files_are_read(
     Path("photos", "a.jpg").write_bytes(b"")
     assert "has neither config.json" in refused(capsys, "add", "photos")
     Path("photos", "config.json").write_text("{}")
-    assert "neither a model folder nor a run" in refused(capsys, "add", "photos")
+    assert "as its config.json has no model_type" in refused(capsys, "add", "photos")
     Path("unpacked/model").mkdir(parents=True)
     for name in ("metadata.json", "model/model.bin"):
         Path("unpacked", name).write_bytes(b"")
@@ -599,7 +599,11 @@ def ranges(hub: Hub) -> list[str | None]:
 
 
 def test_a_package_at_an_address_goes_on_where_it_broke(
-    hub: Hub, package: tuple[str, bytes], models: Path, monkeypatch: pytest.MonkeyPatch
+    hub: Hub,
+    package: tuple[str, bytes],
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     url, content = package
     monkeypatch.setattr("translate.exchange.download.time.sleep", lambda seconds: None)
@@ -611,6 +615,11 @@ def test_a_package_at_an_address_goes_on_where_it_broke(
     assert found is not None
     assert (found.kind, found.sha256, found.revision) == ("address", digest, "1.7")
     assert not any((models.parent / "downloads").iterdir())
+    hub.add("owner/packages", {"x.argosmodel": content + b"\0"})
+    n = len(hub.requests)
+    assert main(["models", "update"]) == 0
+    assert "was added with the digest of its file, and stays as it is" in told(capsys)
+    assert len(hub.requests) == n
 
 
 @pytest.mark.parametrize("name", ["de en.argosmodel", "für dich.zip", "100%.zip", "a+b&c=d.zip"])
