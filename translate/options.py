@@ -31,6 +31,7 @@ from typing import (
     Any,
     Literal,
     NoReturn,
+    TypeGuard,
     TypeVar,
     Union,
     get_args,
@@ -118,7 +119,7 @@ def model_argument(metavar: str, help: str) -> Declared:
     return Declared(help, metavar=metavar, read=model_path)
 
 
-def is_language_code(text: object) -> bool:
+def is_language_code(text: object) -> TypeGuard[str]:
     """Return whether this is a language code, such as "de", "zh-Hans" or "sr_Latn"; names of files contain it."""
     return isinstance(text, str) and len(text) <= _LONGEST_CODE and _LANGUAGE_CODE.fullmatch(text) is not None
 

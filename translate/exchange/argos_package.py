@@ -61,8 +61,7 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     Args:
         int8: store the weights as 8-bit integers.
 
-    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.fill`;
-    then nothing is written.
+    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.fill`; then nothing is written.
     """
     if to.suffix != SUFFIX:
         raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --out")
@@ -193,7 +192,7 @@ class Package:
         code = self.metadata.get(key)
         if not is_language_code(code):
             raise UserError(f"{self._shown}: its metadata.json has no {key}, a code of a language; get it again")
-        return str(code)
+        return code
 
     def _version(self) -> str:
         version = self.metadata.get("package_version", "")

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from google.protobuf.message import DecodeError
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 from sentencepiece import sentencepiece_model_pb2 as protocol
@@ -105,11 +104,11 @@ class ForeignFolder:
         path = next((self.path / name for name in names if (self.path / name).is_file()), None)
         if path is None:
             raise UserError(f"{self.path}: has none of {', '.join(names)}; copy the checkpoint into it")
-        try:
-            if path.suffix == ".safetensors":
+        if path.suffix == ".safetensors":
+            try:
                 return load_file(path)
-        except (OSError, SafetensorError) as error:
-            raise UserError(f"{path}: is damaged or truncated ({error}); copy it again") from error
+            except Exception as error:  # a damaged file can fail in any way
+                raise UserError(f"{path}: is damaged or truncated ({error}); copy it again") from error
         try:
             with torch.serialization.safe_globals(list(allowed)):
                 found = torch.load(path, map_location="cpu", weights_only=True)

@@ -117,6 +117,17 @@ def test_overrides_win_over_every_file(folder: Path) -> None:
     assert (training.max_steps, training.warmup_steps, training.seed) == (300, 5, 7)
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("code", ["", "../..", "d e", "de\\n", "de-", "äö", "a" * 36])
+def test_a_language_is_a_code(folder: Path, side: str, code: str) -> None:
+    """Names of files contain it."""
+    with pytest.raises(UserError, match=f"data.{side} .*should be a language code") as caught:
+        load(folder / "child.toml", [f'data.{side}="{code}"'])
+    assert "\n" not in str(caught.value)
+    for fine in ("de", "gmq", "zh-Hans", "sr_Latn"):
+        assert getattr(load(folder / "child.toml", [f'data.{side}="{fine}"']).data, side) == fine
+
+
 def test_a_cycle_is_refused(folder: Path) -> None:
     one = write(folder / "one.toml", 'extends = "rows/two.toml"\n')
     two = write(folder / "rows" / "two.toml", 'extends = "../one.toml"\n')

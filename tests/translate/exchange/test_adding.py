@@ -434,6 +434,9 @@ def test_the_languages_of_a_model_are_codes(
         error = refused(capsys, "add", f"owner/{n}")
         assert f"owner/{n}/translation.json: damaged, or not written by this program" in error
         assert "language code" in error
+    hub.add("owner/tags", files | {"translation.json": json.dumps(values | {"tags": {"en": ">>no piece<<"}}).encode()})
+    error = refused(capsys, "add", "owner/tags")
+    assert "owner/tags/translation.json: its tags of languages are no pieces of the tokenizer" in error
     assert not any(models.iterdir())
 
 
