@@ -16,10 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from typing import Any, Literal, get_args, get_type_hints
 
 Norm = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "sinusoidal-blocks", "learned"]
@@ -30,7 +27,7 @@ LengthRule = Literal["gnmt", "average", "none"]
 FORMAT = 1  # of config.json
 MAX_LAYERS, MAX_SINUSOIDS = 1000, 2**16  # larger values only exhaust memory
 MAX_ALPHA = 10.0  # larger exponents exhaust the range of floats
-MAX_BEAM_SIZE, MAX_EXTRA = 256, 10_000  # of users; larger values only exhaust memory
+MAX_BEAM_SIZE, MAX_EXTRA = 256, 10_000  # that a user may choose; larger values only exhaust memory
 DECODING = ("beam_size", "alpha", "length_penalty", "max_extra")  # settings of `SearchConfig` that a model brings
 _SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
 
@@ -260,6 +257,9 @@ def presets() -> Mapping[str, Mapping[str, object]]:
     return tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
 
 
+# A search
+
+
 def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> float:
     """Return the divisor that turns a log-probability into a score; it never decreases with the length.
 
@@ -298,23 +298,6 @@ class Sampling:
             raise ValueError(f"top_k = {self.top_k}: must not be negative")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p = {self.top_p}: must be above 0 and at most 1")
-
-    def probabilities(self, log_prob_NV: "Tensor") -> "Tensor":
-        """Return the restricted distribution, (N, V) in float64."""
-        # A row's maximum becomes 0 and stays so when a tiny temperature makes all other values infinite.
-        scaled_NV = (log_prob_NV.double() - log_prob_NV.amax(dim=1, keepdim=True)) / self.temperature
-        if 0 < self.top_k < scaled_NV.size(1):
-            threshold_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
-            scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))
-        prob_NV = scaled_NV.softmax(dim=1)
-        if self.top_p == 1:
-            return prob_NV
-        sorted_NV, index_NV = prob_NV.sort(dim=1, descending=True, stable=True)
-        before_NV = sorted_NV.cumsum(dim=1) - sorted_NV
-        kept_NV = prob_NV.new_zeros(prob_NV.shape).scatter(
-            1, index_NV, sorted_NV.masked_fill(before_NV >= self.top_p, 0.0)
-        )
-        return kept_NV / kept_NV.sum(dim=1, keepdim=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ def sample(
         length += 1
         log_probs = step(token_N)
         rows = [(b, output) for b in batch.sentences for output in outputs[b]]
-        sampled = _sampled(sampling.probabilities(log_probs), [output.generator.random() for _, output in rows])
+        sampled = _sampled(probabilities(log_probs, sampling), [output.generator.random() for _, output in rows])
         at_limit = torch.tensor([length >= max_lengths[b] for b, _ in rows], device=device)
         token_N = sampled.masked_fill(at_limit, config.eos)
         chosen = log_probs.gather(1, token_N[:, None])[:, 0].tolist()
@@ -79,6 +79,24 @@ class _Output:
         self.ended = token == eos
         if not self.ended:
             self.tokens.append(token)
+
+
+def probabilities(log_prob_NV: Tensor, sampling: Sampling) -> Tensor:
+    """Return the restricted distribution, (N, V) in float64."""
+    # A row's maximum becomes 0 and stays so when a tiny temperature makes all other values infinite.
+    scaled_NV = (log_prob_NV.double() - log_prob_NV.amax(dim=1, keepdim=True)) / sampling.temperature
+    if 0 < sampling.top_k < scaled_NV.size(1):
+        threshold_N1 = scaled_NV.topk(sampling.top_k, dim=1).values[:, -1:]
+        scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))
+    prob_NV = scaled_NV.softmax(dim=1)
+    if sampling.top_p == 1:
+        return prob_NV
+    sorted_NV, index_NV = prob_NV.sort(dim=1, descending=True, stable=True)
+    before_NV = sorted_NV.cumsum(dim=1) - sorted_NV
+    kept_NV = prob_NV.new_zeros(prob_NV.shape).scatter(
+        1, index_NV, sorted_NV.masked_fill(before_NV >= sampling.top_p, 0.0)
+    )
+    return kept_NV / kept_NV.sum(dim=1, keepdim=True)
 
 
 def _sampled(prob_NV: Tensor, uniform: list[float]) -> Tensor:

@@ -11,7 +11,7 @@ from tests.toys import TableStep, table_row
 from transformer.config import Hypothesis, Sampling, SearchConfig
 from transformer.search.beam import WithoutRepeats, greedy_search
 from transformer.search.constraints import ForcedPrefix
-from transformer.search.sampling import sample
+from transformer.search.sampling import probabilities, sample
 
 BOS, EOS, V = 1, 2, 6
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
@@ -78,7 +78,7 @@ def test_the_distribution_equals_its_definition_in_plain_python(
         few.append(i)
         share += weights[i] / total
     expected = [weights[i] / sum(weights[j] for j in few) if i in few else 0.0 for i in range(7)]
-    found = Sampling(temperature, top_k, top_p).probabilities(torch.tensor([row]))
+    found = probabilities(torch.tensor([row]), Sampling(temperature, top_k, top_p))
     assert found[0].tolist() == pytest.approx(expected, abs=1e-6)
 
 
