@@ -10,6 +10,7 @@ import errno
 import glob
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import math
@@ -363,7 +364,8 @@ def read_lines(path: Path) -> Iterator[str]:
     n = 0
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
-            for n, line in enumerate(file, start=1):
+            # The readers of compressed files return lines by Python code, this one does not.
+            for n, line in enumerate(io.BufferedReader(file), start=1):
                 yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
     except DAMAGED as error:
         raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error

@@ -18,13 +18,11 @@ any collision is 3 in a million among ten million pairs, and 3 in ten thousand a
 """
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import blake2b
-from itertools import compress, groupby, islice
+from itertools import compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,21 +243,25 @@ def kept(pairs: Sequence[Pair], verdicts: Verdicts) -> Iterator[Pair]:
 
 
 def _is_long(side: str) -> bool:
-    return n_words(side) >= _OVERLAP_WORDS
+    return len(side.split()) >= _OVERLAP_WORDS or n_words(side) >= _OVERLAP_WORDS
 
 
 def _core(side: str) -> str:
     """Return the text without case, punctuation, white space and symbols; without white space alone if none is left."""
     text = unicodedata.normalize("NFC", SYMBOL.sub("", side)).casefold()
-    return _ignored().sub("", text) or "".join(text.split())
+    return text.translate(_COMPARED) or "".join(text.split())
 
 
-@cache
-def _ignored() -> re.Pattern[str]:
-    """Return a pattern of all punctuation, separators and control characters of Unicode."""
-    kinds = groupby(range(sys.maxunicode + 1), key=lambda code: unicodedata.category(chr(code))[0] in "PZC")
-    runs = [(codes[0], codes[-1]) for ignored, group in kinds if ignored and (codes := list(group))]
-    return re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in runs) + "]+")
+class _Compared(dict[int, int | None]):
+    """What `str.translate` makes of each character: nothing of punctuation, separators and control characters."""
+
+    def __missing__(self, code: int) -> int | None:
+        kept = None if unicodedata.category(chr(code))[0] in "PZC" else code
+        self[code] = kept
+        return kept
+
+
+_COMPARED = _Compared()
 
 
 def _pair_digest(source: str, target: str) -> bytes:

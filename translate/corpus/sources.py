@@ -367,8 +367,11 @@ def pair_lines(pairs: Iterable[Pair]) -> bytes:
     return "".join(map(_json_line, pairs)).encode("utf-8")
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each line
+
+
 def _json_line(pair: Pair) -> str:
-    return json.dumps(pair, ensure_ascii=False) + "\n"
+    return _JSON.encode(pair) + "\n"
 
 
 def read_pair_lines(path: Path) -> Iterator[Pair]:
@@ -478,8 +481,11 @@ def with_symbols(pair: Pair, n_symbols: int) -> Pair:
     if not n_symbols:
         return pair
     tag, natural = untagged(pair)
-    source, target = (protect(side) for side in natural)
-    if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
+    source = protect(natural[0])
+    if not 0 < len(source.originals) <= n_symbols:
+        return pair
+    target = protect(natural[1])
+    if sorted(source.originals) != sorted(target.originals):
         return pair
     numbers: dict[str, list[int]] = {}
     for number, original in enumerate(source.originals):
