@@ -23,7 +23,7 @@ from translate.corpus.augmentation import MOST_JOINED, Context, Run
 from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
 from translate.corpus.sources import Pair, describe, pair_lines, read_pairs
 from translate.corpus.stages import CleanPairs, Encoded, Recipe, encode
-from translate.corpus.tokenizer import TextSize, Tokenizer, sampled
+from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sampled
 
 Pairs = Sequence[Pair]
 
@@ -195,8 +195,8 @@ class _Encode:
         self._serialized = serialized
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer(self._serialized)
+    def _encoder(self) -> WordEncoder:
+        return WordEncoder(Tokenizer(self._serialized))
 
     def __call__(self, place: Place, pairs: Pairs) -> tuple[None, Encoded | None]:
-        return None, encode(pairs, self._tokenizer) if pairs else None
+        return None, encode(pairs, self._encoder) if pairs else None

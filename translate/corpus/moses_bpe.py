@@ -75,6 +75,11 @@ class MosesBpe(Tokenizer):
         return True
 
     @property
+    def splits_at_spaces(self) -> bool:
+        """False: marks of abbreviations depend on the word after them."""
+        return False
+
+    @property
     def n_placeholders(self) -> int:
         """0: no piece stands for a placeholder."""
         return 0

@@ -18,7 +18,7 @@ from translate.config.schema import ExperimentConfig, Source
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, dictionary, read_pair_lines, read_pairs, with_symbols, write_pairs
-from translate.corpus.tokenizer import TextSize, Tokenizer, sample
+from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sample
 
 CHUNK = 10_000  # pairs encoded at a time
 
@@ -129,10 +129,10 @@ class _InFile:
         return sample(itertools.chain.from_iterable(read_pair_lines(self._file)), 2 * sum(self.counts), n)
 
     def encoded(self, tokenizer: Tokenizer) -> Iterator[Encoded]:
-        pairs = read_pair_lines(self._file)
+        pairs, encoder = read_pair_lines(self._file), WordEncoder(tokenizer)
         with tqdm(total=sum(self.counts), desc="encoding", unit=" pairs", disable=None, leave=False) as bar:
             while chunk := list(itertools.islice(pairs, CHUNK)):
-                yield encode(chunk, tokenizer)
+                yield encode(chunk, encoder)
                 bar.update(len(chunk))
         self._file.unlink()
 
@@ -160,14 +160,14 @@ def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
     return np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
 
 
-def encode(pairs: Sequence[Pair], tokenizer: Tokenizer) -> Encoded:
+def encode(pairs: Sequence[Pair], encoder: WordEncoder) -> Encoded:
     """Return the token ids of pairs, without bos and eos."""
-    src, tgt = (_encode_side(texts, tokenizer) for texts in zip(*pairs, strict=True))
+    src, tgt = (_encode_side(texts, encoder) for texts in zip(*pairs, strict=True))
     return src, tgt
 
 
-def _encode_side(texts: Sequence[str], tokenizer: Tokenizer) -> EncodedSide:
-    sentences = tokenizer.encode_batch(texts)
+def _encode_side(texts: Sequence[str], encoder: WordEncoder) -> EncodedSide:
+    sentences, dtype = encoder(texts), id_type(encoder.tokenizer)
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=id_type(tokenizer), count=int(lengths.sum()))
+    ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum()))
     return EncodedSide(ids, lengths)

@@ -42,6 +42,7 @@ _LONG_WORD = 32  # bytes; words of languages with spaces are rarely longer
 # SentencePiece starts its threads for each call: up to this many texts are sooner encoded one after another, above all
 # where the cores are busy, as in a server.
 _FEW = 64
+_MOST_WORDS = 2**17  # whose ids `WordEncoder` keeps, in about 300 bytes each
 
 
 class Tokenizer:
@@ -135,6 +136,26 @@ class Tokenizer:
             return [self.encode(text) for text in texts]
         return list(self._processor.encode([_escape(text) for text in texts]))
 
+    @property
+    def splits_at_spaces(self) -> bool:
+        """Whether the ids of a text are those of its words, one after another, each with the space before it.
+
+        So it is with merges, which join neighbours, as no piece of a tokenizer of `train` has a space within. The most
+        probable pieces of a unigram model depend on sums over the text, which are rounded.
+        """
+        proto = self._proto()
+        normalizer = proto.normalizer_spec
+        is_plain = normalizer.add_dummy_prefix and not normalizer.remove_extra_whitespaces
+        names = {piece.piece for piece in proto.pieces}
+        return bool(
+            self.is_bpe
+            and is_plain
+            and not normalizer.precompiled_charsmap
+            and not proto.trainer_spec.treat_whitespace_as_suffix
+            and _SPACE_SYMBOL in names
+            and not any(_SPACE_SYMBOL in name[1:] for name in names)
+        )
+
     def knows(self, word: str) -> bool:
         """Return whether a model can have learned to write a word.
 
@@ -176,6 +197,29 @@ class Tokenizer:
         from sentencepiece import sentencepiece_model_pb2 as schema
 
         return schema.ModelProto.FromString(self.serialized)
+
+
+class WordEncoder:
+    """Encodes the many texts of a corpus: a frequent word only once, if the tokenizer splits at spaces."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._known: dict[str, list[int]] = {}
+        self._splits = tokenizer.splits_at_spaces
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return `Tokenizer.encode` of each text."""
+        if not self._splits:
+            return self.tokenizer.encode_batch(texts)
+        rows, known = [text.split(" ") for text in texts], self._known
+        new = [*set(itertools.chain.from_iterable(rows)).difference(known)]
+        if len(known) + len(new) > _MOST_WORDS:
+            known.clear()
+            new = [*set(itertools.chain.from_iterable(rows))]
+        known.update(zip(new, self.tokenizer.encode_batch(new), strict=True))
+        known[""] = self.tokenizer.ids([_SPACE_SYMBOL])
+        ids = (itertools.chain.from_iterable(map(known.__getitem__, words)) for words in rows)
+        return [[*one] if text else [] for one, text in zip(ids, texts, strict=True)]
 
 
 class VocabularyError(UserError):

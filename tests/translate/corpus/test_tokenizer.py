@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config.schema import TokenizerConfig
-from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, sample, train
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, WordEncoder, sample, train
 from translate.errors import Terminated, UserError
 from translate.text.placeholders import symbol
 
@@ -82,6 +82,22 @@ def test_encoding_a_batch_equals_encoding_each_text(tokenizer: Tokenizer, texts:
     ids = tokenizer.encode_batch(texts)
     assert ids == [tokenizer.encode(text) for text in texts]
     assert [tokenizer.decode(one) for one in ids] == texts
+
+
+@given(chunks=st.lists(st.lists(any_text | hard_text, max_size=5), max_size=3))
+@example(chunks=[["", " ", "  a", "a  b ", "Hund Hund"], ["Hund \u2581 \x10_", "a\tb"]])
+def test_encoding_words_once_equals_encoding_each_text(tokenizer: Tokenizer, chunks: list[list[str]]) -> None:
+    encoder = WordEncoder(tokenizer)
+    for texts in chunks:
+        assert encoder(texts) == [tokenizer.encode(text) for text in texts]
+
+
+@given(texts=st.lists(hard_text, max_size=9))
+def test_words_that_are_forgotten_change_no_id(tokenizer: Tokenizer, texts: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translate.corpus.tokenizer._MOST_WORDS", 3)
+        encoder = WordEncoder(tokenizer)
+        assert [encoder([text])[0] for text in texts] == [tokenizer.encode(text) for text in texts]
 
 
 @given(ids=st.lists(st.integers(0, 306), max_size=12))
