@@ -25,7 +25,7 @@ _LENGTH = 10  # hexadecimal digits of a digest in a name
 
 # Settings of [training] that do not change its result: fewer than those that may change when a run is resumed.
 # `keep_last` is none of them: a row that averages more checkpoints cannot use a run that has deleted them.
-_IRRELEVANT = {"log_every", "tensorboard", "checkpoint_activations", "parallel", "save_minutes"}
+_WITHOUT_EFFECT = {"log_every", "tensorboard", "checkpoint_activations", "parallel", "save_minutes"}
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -
 
     Values that are the default are skipped, so that a new key in a later version does not repeat old trainings.
     """
-    training = config.training.model_dump(mode="json", exclude=_IRRELEVANT, exclude_defaults=True)
+    training = config.training.model_dump(mode="json", exclude=_WITHOUT_EFFECT, exclude_defaults=True)
     weights = [source.weight for source in config.data.training_sources]  # no part of the corpus
     model = config.model.architecture(config.tokenizer.vocab_size)
     plain = asdict(ModelConfig(vocab_size=model.vocab_size))

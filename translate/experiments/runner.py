@@ -291,7 +291,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     """Translate and score all sets of a cell, and write its record."""
     from translate.evaluation.scores import score
     from translate.inference.translator import Translator
-    from translate.training.run import Run, read_manifest
+    from translate.training.run import Run, read_run_manifest
     from translate.training.run import environment as this_environment
 
     decoding = SearchConfig(**task.decoding)
@@ -304,7 +304,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
         scores[name] = score(hypotheses, references, target=model.spec.target).as_dict()
         texts |= {f"{name}.hyp": hypotheses, f"{name}.ref": [" ".join(text.split("\n")) for text in references]}
     run = Run(Path(job.run))
-    manifest = read_manifest(run.manifest, consequence="it cannot be scored; remove the run")
+    manifest = read_run_manifest(run.manifest, consequence="it cannot be scored; remove the run")
     here = this_environment()
     last = max((line for line in run.records() if "tokens" in line), key=lambda line: int(line["step"]))
     values = {

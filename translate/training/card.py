@@ -18,7 +18,7 @@ from transformer.config import load_config
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.files import sha256, write_bytes
-from translate.training.run import Record, Run, facts, load_json, read_manifest, writing
+from translate.training.run import Record, Run, facts, load_json, read_run_manifest, writing
 
 CURVE = 12  # validations shown beside the best one
 
@@ -48,7 +48,7 @@ def write(run: Run) -> None:
 def _content(run: Run) -> dict[str, object]:
     """Return the variables of the page."""
     config = parse(load_json(run.config, consequence=_CONSEQUENCE), str(run.config))
-    manifest = read_manifest(run.manifest, consequence=_CONSEQUENCE)
+    manifest = read_run_manifest(run.manifest, consequence=_CONSEQUENCE)
     scores = load_json(run.scores, consequence=_CONSEQUENCE) if run.scores.exists() else {}
     records, starts = run.records(), manifest["starts"]
     environments = [facts(start) for start in starts]

@@ -22,7 +22,7 @@ from translate.training.run import Record, Run, writing
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
 
 # Keys that may differ: trained weights fit any dropout rate and do not depend on how weights are initialised.
-_FREE = {"dropout", "attention_dropout", "ffn_dropout", "init_gain"}
+_FREE_FOR_WEIGHTS = {"dropout", "attention_dropout", "ffn_dropout", "init_gain"}
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _is_recorded(folder: Path, record: Record, *keys: str) -> bool:
 
 def _architecture(config: ModelConfig) -> dict[str, object]:
     """Return the values that must be equal for two models to share weights."""
-    values = {key: value for key, value in asdict(config).items() if key not in _FREE}
+    values = {key: value for key, value in asdict(config).items() if key not in _FREE_FOR_WEIGHTS}
     if config.positions != "learned":
         del values["max_length"]  # it bounds learned positions alone
     return {**values, "d_k": config.d_key, "d_v": config.d_value}

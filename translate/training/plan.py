@@ -2,6 +2,14 @@
 
 `make_plan` decides and checks in the order of cost: what would end a run in hours ends it now, in one sentence.
 Settings that contradict each other are refused before text is translated, and both before the corpus is prepared.
+
+Where it is checked that a corpus is the one that is meant:
+
+    what                            recorded in             checked by
+    sizes of its files              manifest of the corpus  `Prepared.open`, in each process
+    settings, digests of inputs     manifest of the corpus  `prepare`, which makes it anew if they differ
+    digests of inputs               manifest of the run     `Run.check_inputs`, before the corpus may be made anew
+    digests of inputs and files     manifest of the run     `Run.check_data`, after that
 """
 
 from contextlib import ExitStack

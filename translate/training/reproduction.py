@@ -9,7 +9,7 @@ from translate.config.schema import ExperimentConfig
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training.reporting import COOLDOWN_MOVED, TIMED
-from translate.training.run import Record, Run, environment, facts, load_json, read_manifest, writing
+from translate.training.run import Record, Run, environment, facts, load_json, read_run_manifest, writing
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
 
@@ -26,7 +26,7 @@ class Original:
     def open(cls, folder: Path) -> "Original":
         """Open a run directory; UserError if the run has not ended, or if a file is missing or damaged."""
         run, consequence = Run(folder), "the run cannot be repeated"
-        manifest = read_manifest(
+        manifest = read_run_manifest(
             run.manifest, consequence=consequence
         )  # first, as a model folder has a config.json too
         config = parse(load_json(run.config, consequence=consequence), str(run.config))

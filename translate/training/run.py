@@ -38,7 +38,7 @@ from translate.machine import git
 
 # Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown
 # depends on the last step; see `rate_warning`. The corpus is compared by its content, not by its place.
-FREE = {
+FREE_ON_RESUME = {
     "data.root",
     *(f"decoding.{key}" for key in DecodingSection.model_fields),
     *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
@@ -61,7 +61,7 @@ class _Machine(Stored):
     processes: int
 
 
-class _Start(Stored):
+class _StartRecord(Stored):
     command: list[str]
     commit: str | None
     uncommitted_changes: bool | None
@@ -77,13 +77,13 @@ class _Data(Stored):
     files: dict[str, str]
 
 
-class _Parent(Stored):
+class _ParentRecord(Stored):
     path: str
     weights_sha256: str
     tokenizer_sha256: str
 
 
-class _Manifest(Stored):
+class _RunManifest(Stored):
     """What the readers of a manifest rely on."""
 
     seed: int
@@ -91,8 +91,8 @@ class _Manifest(Stored):
     dtype: str
     prepared: str
     data: _Data
-    parent: _Parent | None = None
-    starts: list[_Start] = Field(min_length=1)
+    parent: _ParentRecord | None = None
+    starts: list[_StartRecord] = Field(min_length=1)
 
 
 class Run:
@@ -126,7 +126,7 @@ class Run:
             raise UserError(f"{self.folder}: safetensors needs a path in UTF-8; name another --run")
         if self.has_begun:
             before = parse(load_json(self.config), str(self.config))
-            changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE)
+            changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE_ON_RESUME)
             if changed:
                 same = f"continue with those in {self.config}, --set included, or " if resume else ""
                 raise UserError(
@@ -151,10 +151,12 @@ class Run:
 
         Raises UserError if the folder cannot be written.
         """
-        starts = read_manifest(self.manifest)["starts"] if self.has_begun else []
+        starts = read_run_manifest(self.manifest)["starts"] if self.has_begun else []
         with writing(self.folder, "the run"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            files.write_json(self.manifest, {"seed": config.training.seed, **facts, "starts": [*starts, _start(peak)]})
+            files.write_json(
+                self.manifest, {"seed": config.training.seed, **facts, "starts": [*starts, _start_record(peak)]}
+            )
             files.write_json(self.config, config.model_dump(mode="json"))
 
     def check_inputs(self, inputs: Record) -> None:
@@ -165,7 +167,7 @@ class Run:
         Args:
             inputs: digest of each text, from `corpus.prepare.input_hashes`.
         """
-        if changed := sorted(differing(read_manifest(self.manifest)["data"]["inputs"], inputs)):
+        if changed := sorted(differing(read_run_manifest(self.manifest)["data"]["inputs"], inputs)):
             raise UserError(
                 f"{', '.join(changed)}: not what {self.folder} was trained on; restore the data, or begin another run"
             )
@@ -176,7 +178,7 @@ class Run:
         Args:
             now: the record of the `corpus`, see `plan.data_record`; its inputs are those that the run began with.
         """
-        before = read_manifest(self.manifest)["data"]
+        before = read_run_manifest(self.manifest)["data"]
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
                 raise UserError(f"{self.folder}: its run began with other data ({key}); restore it, or {otherwise}")
@@ -189,11 +191,11 @@ class Run:
 
     def recorded_dtype(self) -> torch.dtype | None:
         """Return the type of matrix products that the run began with, or None before it began."""
-        return DTYPES.get(read_manifest(self.manifest)["dtype"]) if self.has_begun else None
+        return DTYPES.get(read_run_manifest(self.manifest)["dtype"]) if self.has_begun else None
 
     def recorded_parent(self) -> Record | None:
         """Return the manifest's record of the model that the run began with, or None."""
-        return read_manifest(self.manifest).get("parent") if self.manifest.exists() else None
+        return read_run_manifest(self.manifest).get("parent") if self.manifest.exists() else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -277,11 +279,11 @@ def writing(path: Path, what: str) -> Iterator[None]:
 _CONSEQUENCE = "the run cannot continue; name another --run"
 
 
-def read_manifest(path: Path, *, consequence: str = _CONSEQUENCE) -> Record:
+def read_run_manifest(path: Path, *, consequence: str = _CONSEQUENCE) -> Record:
     """Return the manifest of a run; UserError, with the `consequence`, if it is missing or damaged."""
     manifest = load_json(path, consequence=consequence)
     try:
-        validated(_Manifest, manifest, f"{path}: damaged")
+        validated(_RunManifest, manifest, f"{path}: damaged")
     except UserError as error:
         raise UserError(f"{error}, so {consequence}") from error
     return manifest
@@ -362,7 +364,7 @@ def _record(line: str) -> Record:
     return record if type(step := record.get("step")) is int and step >= 0 else {}
 
 
-def _start(peak: float) -> Record:
+def _start_record(peak: float) -> Record:
     """Return time, command and environment of this process, which multiplies matrices at `peak` FLOP/s."""
     time = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     here = environment()
