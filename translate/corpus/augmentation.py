@@ -145,10 +145,11 @@ class Augmenter:
         return tag + source, target
 
     def _variants_of(self, pair: Pair) -> Iterator[tuple[str, Pair]]:
+        length = max(1, n_words(pair[0]))
         for kind, make in self._variants.items():
             if rate := self._rates.get(kind):
                 draw = _draw(kind, pair)
-                chance = min(1.0, rate * TYPICAL_WORDS / max(1, n_words(pair[0])))
+                chance = min(1.0, rate * TYPICAL_WORDS / length)
                 if draw < chance and (variant := make(pair, draw / chance)) is not None:
                     yield kind, variant
         if rate := self._rates.get("values"):

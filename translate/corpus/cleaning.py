@@ -39,7 +39,8 @@ _WITHOUT_SPACES = re.compile(
 
 def n_words(text: str) -> int:
     """Return the number of words between white space; of scripts without spaces, two characters are a word."""
-    return max(len(text.split()), len(_WITHOUT_SPACES.findall(text)) // 2)
+    words = len(text.split())
+    return words if text.isascii() else max(words, len(_WITHOUT_SPACES.findall(text)) // 2)
 
 
 Keys = NDArray[np.uint64]
@@ -243,7 +244,7 @@ def kept(pairs: Sequence[Pair], verdicts: Verdicts) -> Iterator[Pair]:
 
 
 def _is_long(side: str) -> bool:
-    return len(side.split()) >= _OVERLAP_WORDS or n_words(side) >= _OVERLAP_WORDS
+    return n_words(side) >= _OVERLAP_WORDS
 
 
 def _core(side: str) -> str:

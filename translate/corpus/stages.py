@@ -29,14 +29,14 @@ class Recipe:
 
     Attributes:
         known: the validation and test pairs.
-        symbolic: the same pairs as a model reads them, with symbols for their placeholders: a variant may be one.
+        refused: what no variant may be: these pairs, and the same as a model reads them, with symbols for placeholders.
         words: the dictionary of the languages.
         n_symbols: placeholders of the tokenizer.
     """
 
     config: ExperimentConfig
     known: HeldOut
-    symbolic: HeldOut
+    refused: HeldOut
     words: Mapping[str, str]
     n_symbols: int
 
@@ -44,8 +44,8 @@ class Recipe:
     def of(cls, config: ExperimentConfig, held_out: Sequence[Pair], n_symbols: int) -> "Recipe":
         """Return the recipe of an experiment; `held_out` has the validation and test pairs."""
         pairs = held_out if config.cleaning.test_overlap else []
-        symbolic = HeldOut(with_symbols(pair, n_symbols) for pair in pairs)
-        return cls(config, HeldOut(pairs), symbolic, dictionary(config.data.langpair), n_symbols)
+        refused = HeldOut([*pairs, *(with_symbols(pair, n_symbols) for pair in pairs)])
+        return cls(config, HeldOut(pairs), refused, dictionary(config.data.langpair), n_symbols)
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -64,11 +64,8 @@ class Recipe:
         """Return what makes variants; `names` are those of earlier pairs."""
         data = self.config.data
         return Augmenter(
-            self.config.augmentation, self.n_symbols, self.words, data.source, data.target, self._is_held_out, names
+            self.config.augmentation, self.n_symbols, self.words, data.source, data.target, self.refused.overlaps, names
         )
-
-    def _is_held_out(self, pair: Pair) -> bool:
-        return self.known.overlaps(pair) or self.symbolic.overlaps(pair)
 
 
 class EncodedSide(NamedTuple):
