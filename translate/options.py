@@ -5,7 +5,7 @@
         \"""Compute the probability of given translations.\"""
 
         source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
-        beam: Annotated[int | None, option("Search", "N", "Hypotheses kept per step.", min=1)] = None
+        n_best: Annotated[int, option("Search", "N", "Translations of each sentence.", min=1)] = 1
         opening: Annotated[Opening, nested("engine", "threads")] = Opening()
 
 The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a

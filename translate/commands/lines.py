@@ -1,4 +1,6 @@
-"""The code that `text` and `decode` share: reading text, choosing a model for it, writing translations and warnings.
+"""Around the loop that `text` and `decode` share: reading text, choosing a model for it, output, and warnings.
+
+The loop itself is `write` in `text.py`.
 
 Text comes from the command line, files, pipes or a prompt.
 

@@ -200,7 +200,7 @@ class MonoSource(Origin):
     side: Literal["source", "target"] = "target"
     method: Literal["sampling", "beam", "greedy"] = "sampling"
     top_k: int | None = Field(default=None, ge=1)
-    beam_size: int | None = Field(default=None, ge=1, le=256)
+    beam_size: int | None = Field(default=None, ge=1, le=MAX_BEAM_SIZE)
     rerank: str | None = None
     tag: bool = True
     noise: float = Field(default=0.0, ge=0, lt=1)

@@ -222,10 +222,11 @@ class CTranslate2Engine:
             )
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
-        for (_, most), group in _grouped((len(request.ids), request.max_length) for request in requests):
-            results = self._results([requests[i].ids for i in group], most, config)
+        for (_, max_length), group in _grouped((len(request.ids), request.max_length) for request in requests):
+            results = self._results([requests[i].ids for i in group], max_length, config)
             found |= {
-                i: self._best(requests[i].ids, own, most, config, eos) for i, own in zip(group, results, strict=True)
+                i: self._best(requests[i].ids, own, max_length, config, eos)
+                for i, own in zip(group, results, strict=True)
             }
         return [found[i] for i in range(len(requests))]
 
@@ -281,8 +282,8 @@ class CTranslate2Engine:
         found = dict(zip(chain(*groups), chain(*results), strict=True))
         return [found[i] for i in range(len(sources))]
 
-    def _results(self, sources: TokenIds, limit: int, config: SearchConfig) -> list[list[_Output]]:
-        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended.
+    def _results(self, sources: TokenIds, max_length: int, config: SearchConfig) -> list[list[_Output]]:
+        """Return CTranslate2's outputs of at most max_length - 1 tokens, and eos if they have ended.
 
         The sources have the same length.
         """
@@ -295,20 +296,21 @@ class CTranslate2Engine:
             no_repeat_ngram_size=config.no_repeat,
             max_input_length=0,
             min_decoding_length=0,
-            max_decoding_length=max(1, limit - 1),
+            max_decoding_length=max(1, max_length - 1),
             return_scores=True,
             replace_unknowns=self.replaces_unknown,
             return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
         )
         outputs = [zip(result.hypotheses, result.scores, strict=True) for result in results]
+        # Log-probabilities again: CTranslate2 divided them by the power of the length.
         return [[(output, score * len(output) ** power) for output, score in several] for several in outputs]
 
     def _best(
-        self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
+        self, source: Sequence[int], result: Sequence[_Output], max_length: int, config: SearchConfig, eos: str
     ) -> list[Hypothesis]:
         """Return the n_best hypotheses of a result, best first; fewer if a probability is not finite."""
         finite = [pair for pair in result if math.isfinite(pair[1])]
-        outputs = [output[: most - 1] if output[-1] != eos else output[:-1] for output, _ in finite]
+        outputs = [output[: max_length - 1] if output[-1] != eos else output[:-1] for output, _ in finite]
         if finite and (config.no_repeat or any(output[-1] != eos for output, _ in finite)):
             log_probs = self._log_probs(source, outputs)
         else:

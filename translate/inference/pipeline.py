@@ -37,7 +37,7 @@ from translate.text.translation import Translation, join
 if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one starts sooner
     from translate.inference.formatting import Aligner
 
-Found = dict[str, Translation]  # of each sentence
+Found = dict[str, Translation]  # of each sentence; in the checks, of each protected one
 
 NO_REPEAT = 3  # length in tokens of the sequences that a new search may not repeat
 
@@ -50,8 +50,8 @@ _WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
 _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 
 
-class SearchSentences(Protocol):
-    """The model: a function from sentences to their translations."""
+class Model(Protocol):
+    """A model and its search, as a function from sentences to their translations."""
 
     def __call__(self, texts: Sequence[str], no_repeat: int = 0, /) -> Found:
         """Return the translation of each distinct sentence.
@@ -94,7 +94,7 @@ class Rules:
 
     @property
     def is_bare(self) -> bool:
-        """Whether each text is left to the model alone, as in `translate decode`."""
+        """Whether each text is left to the model alone, as by `Document.is_bare`."""
         return not self.segments and not self.checks
 
 
@@ -118,11 +118,11 @@ class Sentence:
     n_terms: int = 0
 
 
-def translate(texts: Sequence[str], search: SearchSentences, rules: Rules) -> list[Translation]:
+def translate(texts: Sequence[str], model: Model, rules: Rules) -> list[Translation]:
     """Return the translation of each text; each distinct sentence is translated once."""
     segmented = [segment(text, rules) for text in texts]
     wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
-    found = translate_sentences(wanted, search, rules)
+    found = translate_sentences(wanted, model, rules)
     return [_joined([*_pairs(pieces, found)]) for pieces in segmented]
 
 
@@ -135,18 +135,18 @@ def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Transla
         yield piece.text, one
 
 
-def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
+def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
     if rules.aligner is None or rules.is_bare:
-        return _translate_plain(texts, search, rules)
+        return _translate_plain(texts, model, rules)
     marked = [text for text in texts if MAY_BE_MARKED.search(text)]
     if not marked:
-        return _translate_plain(texts, search, rules)
+        return _translate_plain(texts, model, rules)
     from translate.inference import formatting
 
     formatted = {text: one for text in marked if (one := formatting.take_out(text, rules.markup)).elements}
     plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
-    found = _translate_plain(plain, search, rules)
+    found = _translate_plain(plain, model, rules)
     pairs = {
         text: formatting.pair(one, found[one.text].text, rules.markup, lambda part: _clean(part, rules))
         for text, one in formatted.items()
@@ -154,7 +154,7 @@ def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Ru
     }
     placed = dict(zip(pairs, formatting.put_back(list(pairs.values()), rules.aligner, rules.n_symbols), strict=True))
     unplaced = [text for text in texts if text in placed and placed[text] is None]
-    left = _translate_plain(unplaced, search, rules) if unplaced else {}
+    left = _translate_plain(unplaced, model, rules) if unplaced else {}
 
     def translation(text: str) -> Translation:
         if text in left or text not in formatted:
@@ -166,24 +166,24 @@ def translate_sentences(texts: Sequence[str], search: SearchSentences, rules: Ru
     return {text: translation(text) for text in texts}
 
 
-def _translate_plain(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
+def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
     Sentences whose translation lacks a term of the glossary are searched again with symbols for terms.
     """
     if rules.is_bare:
-        found = search(texts)
+        found = model(texts)
     else:
-        found = _attempt({text: protect(text, rules) for text in texts}, search, rules)
+        found = _attempt({text: protect(text, rules) for text in texts}, model, rules)
         if lost := [text for text in texts if text not in found]:
-            found |= _between_placeholders(lost, search, replace(rules, glossary=None))
+            found |= _between_placeholders(lost, model, replace(rules, glossary=None))
     if rules.glossary is not None:
-        found = check_terms(found, search, rules, rules.glossary)
-    return found if rules.is_bare else found | translate_messages(found, search, rules)
+        found = check_terms(found, model, rules, rules.glossary)
+    return found if rules.is_bare else found | translate_messages(found, model, rules)
 
 
-def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> Found:
+def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
     """Return the translations with messages of ICU, in which each branch is translated as a text of its own."""
     several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
     if not several:
@@ -192,7 +192,7 @@ def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> F
     wanted = _distinct(message[start:stop] for message, spans in parts.items() for start, stop in spans)
     # "#" stands for the number in a branch.
     number = re.compile(rf"{rules.markup.pattern}|#(?!\w)", rules.markup.flags)
-    answers = dict(zip(wanted, translate(wanted, search, replace(rules, markup=number)), strict=True))
+    answers = dict(zip(wanted, translate(wanted, model, replace(rules, markup=number)), strict=True))
     best = {}
     for text, messages in several.items():
         one = found[text]
@@ -205,11 +205,11 @@ def translate_messages(found: Found, search: SearchSentences, rules: Rules) -> F
     return best
 
 
-def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: Rules) -> Found:
+def _attempt(protected: Mapping[str, Sentence], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
     wanted = _distinct(one.text for one in fitting.values() if not one.kept)
-    answers = check(search(wanted), search, rules) if rules.checks else search(wanted)
+    answers = check(model(wanted), model, rules) if rules.checks else model(wanted)
     found = {}
     for text, one in fitting.items():
         restored = _copy(text, one) if one.kept else restore(answers[one.text], one)
@@ -218,16 +218,16 @@ def _attempt(protected: Mapping[str, Sentence], search: SearchSentences, rules: 
     return found
 
 
-def _between_placeholders(texts: Sequence[str], search: SearchSentences, rules: Rules) -> Found:
+def _between_placeholders(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     """Translate the text between placeholders, which stay in their places."""
     divided = {text: sentences.between(text, rules.markup) for text in texts}
-    return _piece_by_piece(divided, search, replace(rules, markup=_NOTHING))
+    return _piece_by_piece(divided, model, replace(rules, markup=_NOTHING))
 
 
-def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: SearchSentences, rules: Rules) -> Found:
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules: Rules) -> Found:
     """Return the translation of each text from those of its pieces."""
     wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
-    answers = translate_sentences(wanted, search, rules)
+    answers = translate_sentences(wanted, model, rules)
     found = {}
     for text, pieces in divided.items():
         whole = join([answers[piece.text] if piece.translate else Translation(piece.text) for piece in pieces])
@@ -309,14 +309,14 @@ def has_words(text: str) -> bool:
 # Check
 
 
-def check(found: Mapping[str, Translation], search: SearchSentences, rules: Rules) -> Found:
+def check(found: Mapping[str, Translation], model: Model, rules: Rules) -> Found:
     """Return the translations with flags, some of them of another search."""
     forms = {text: languages.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
-    every = dict(found) | (search(others) if others else {})
-    every = check_repetition(every, search, rules)
-    every = check_empty(every, search)
-    every = check_missing(every, search, rules)
+    every = dict(found) | (model(others) if others else {})
+    every = check_repetition(every, model, rules)
+    every = check_empty(every, model)
+    every = check_missing(every, model, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
     return {text: one.flagged("echo") if echoes(one.text, text) else one for text, one in best.items()}
 
@@ -339,10 +339,10 @@ def echoes(output: str, source: str) -> bool:
     return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
 
 
-def check_repetition(found: Found, search: SearchSentences, rules: Rules) -> Found:
+def check_repetition(found: Found, model: Model, rules: Rules) -> Found:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
     bad = [text for text, translation in found.items() if _is_endless(translation, text, rules)]
-    again = search(bad, NO_REPEAT) if bad else {}
+    again = model(bad, NO_REPEAT) if bad else {}
     best = {text: found[text] if _is_endless(again[text], text, rules) else again[text] for text in bad}
     return found | {text: translation.flagged("repetition") for text, translation in best.items()}
 
@@ -391,10 +391,10 @@ def _times(words: Sequence[str]) -> int:
     return max(Counter(zip(words, words[1:], words[2:], words[3:], strict=False)).values(), default=1)
 
 
-def check_empty(found: Found, search: SearchSentences) -> Found:
+def check_empty(found: Found, model: Model) -> Found:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
     others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
-    again = search(_distinct(others.values())) if others else {}
+    again = model(_distinct(others.values())) if others else {}
     return found | {text: again[other].flagged("empty") for text, other in others.items()}
 
 
@@ -404,12 +404,12 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_missing(found: Found, search: SearchSentences, rules: Rules) -> Found:
+def check_missing(found: Found, model: Model, rules: Rules) -> Found:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     lacking = {text: parts for text, one in found.items() if (parts := _missing(one.text, text, rules))}
     held = {text: placeholders.mask(text, parts) for text, parts in lacking.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
-    again = search(_distinct(one.text for one in usable.values())) if usable else {}
+    again = model(_distinct(one.text for one in usable.values())) if usable else {}
     best = found | {text: found[text].flagged("missing") for text in lacking}
     for text, one in usable.items():
         translation = again[one.text]
@@ -520,7 +520,7 @@ def _missing_signs(output: str, source: str, language: str, target: str) -> list
     return [*held.values()]
 
 
-def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: Glossary) -> Found:
+def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) -> Found:
     """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
 
     Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
@@ -540,15 +540,15 @@ def check_terms(found: Found, search: SearchSentences, rules: Rules, glossary: G
     for terms in (dict(lacking), targets):
         held = {text: protect(text, rules, terms[text]) for text in lacking}
         kept |= {text for text, one in held.items() if one.kept == "language"}
-        take(_attempt(held, search, alone) if held else {})
+        take(_attempt(held, model, alone) if held else {})
     divided = {text: sentences.between(text, rules.markup) for text in lacking if text not in kept}
     has_markup = {text for text in divided if placeholders.placeholder_spans(text, rules.markup)}
     if has_markup:
         outside = {text: divided[text] for text in has_markup}
-        take(_piece_by_piece(outside, search, replace(rules, markup=_NOTHING)))
+        take(_piece_by_piece(outside, model, replace(rules, markup=_NOTHING)))
     if has_markup != divided.keys():
         between = {text: _between_terms(text, rules, glossary) for text in divided if text not in has_markup}
-        take(_piece_by_piece(between, search, replace(alone, markup=_NOTHING)))
+        take(_piece_by_piece(between, model, replace(alone, markup=_NOTHING)))
     return best | {text: best[text].flagged("term") for text in lacking}
 
 

@@ -233,7 +233,7 @@ class Translator:
             raise OptionError("n", n, "must be at least 0")
         found: dict[tuple[str, int], list[Translation]] = {}
 
-        def ranked(rank: int) -> pipeline.SearchSentences:
+        def ranked(rank: int) -> pipeline.Model:
             def search(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
                 new = [line for line in lines if (line, no_repeat) not in found]
                 results = self.sentence_search.translate(

@@ -79,7 +79,7 @@ def reversed_words(text: str) -> str:
     return " ".join(reversed(text.split()))
 
 
-def search_by(speak: Callable[[str], str]) -> pipeline.SearchSentences:
+def search_by(speak: Callable[[str], str]) -> pipeline.Model:
     def search(texts: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
         return {text: Translation(speak(text), log_prob=-1.0, tokens=("a",), n_segments=1) for text in texts}
 

@@ -26,7 +26,7 @@ URL = "https://x.de/Hund"
 PARTS = st.sampled_from(["Hund", "Hundes", "Haus", "rote Auto", "Ball", "{Hund}", URL, "<b>", "läuft", "Bälle", "in"])
 
 
-def asking(loss: int) -> tuple[list[str], pipeline.SearchSentences]:
+def asking(loss: int) -> tuple[list[str], pipeline.Model]:
     """A model that swaps capitals, and loses the symbol with the number `loss`."""
     asked: list[str] = []
 
