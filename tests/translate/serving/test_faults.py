@@ -27,7 +27,7 @@ from translate.exchange.ctranslate2_folder import export
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.serving import app
+from translate.serving import app, limits
 from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
@@ -397,7 +397,7 @@ def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> 
 def test_beyond_the_limit_of_connections_requests_are_told_to_retry(
     options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "_MAX_REQUESTS", 1)
+    monkeypatch.setattr(limits, "_MAX_REQUESTS", 1)
     with live(options, tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.requests.n_active)
