@@ -110,7 +110,7 @@ def defined_in(path: Path) -> set[str]:
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 names.add(prefix + child.name)
                 visit(child, f"{prefix}{child.name}.")
 
