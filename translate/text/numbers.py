@@ -10,9 +10,9 @@ the time is linear in the length of the texts.
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
@@ -29,8 +29,8 @@ _LONGEST_HOUR = 5  # characters of 14:30
 _MONTHS = 12
 _HALF = "0.5"
 _MONTH = "month "  # before the number of a month that has its name
-_LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur again
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
+_JOINTS = r"[:/\u2013-]"  # between the numbers of a run
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
 # Numerals that are no digits: superscripts and subscripts, fractions after a whole number or alone, and others. A
 # fraction after a letter is a letter in the wrong encoding.
@@ -47,15 +47,12 @@ _NUMERAL = re.compile(
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
-_RUN = re.compile(rf"(?:{_NUMBER})(?:[:/\u2013-]\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
+_RUN = re.compile(rf"(?:{_NUMBER})(?:{_JOINTS}\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
+_JOINT = re.compile(_JOINTS)
 _GROUP = re.compile(_GROUPS)
-_READINGS = {  # by the sign before decimals
-    decimal[-1]: re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
-    for decimal, group in ((",", r"\."), (r"\.", ","))
-}
+_SEPARATORS = (",.", ".,")  # the sign before decimals and the one between groups, in most languages
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
 _DIGITS = re.compile(r"\d+")
-_WITHOUT_SEPARATORS = str.maketrans("", "", ".,")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
@@ -63,6 +60,7 @@ _HOUR_AND_MINUTES = re.compile(r"(?<![\d.,:])(1?\d|2[0-4]) ([0-5]\d)(?!\d|[.,:]\
 _APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
 _DASH = r"\s?[-\u2013\u2014]\s?"  # between the numbers of a range
+_cached = lru_cache(2**12)  # of one text, whose numbers occur again
 _LONGEST_RANGE = 7  # characters between its numbers
 # Between words or numbers it is a hyphen or a dash, and after the day in 12.-14. too.
 _MINUS = r"(?<![\w)\].,:;/-])(?<!\d\s)(?<!\d\.\s)[-\u2212\u2013]"
@@ -87,7 +85,8 @@ class Meaning(NamedTuple):
     Attributes:
         text: its digits and separators.
         values: those that it may have, in digits with a decimal point.
-        parts: numbers that may stand for it together, each in the values it may have, as 19 and 99 do for 19,99.
+        parts: numbers that may stand for it together, each in the values it may have, as 2 and a half do for 2,5;
+            those that its digits show, as in 19,99 and dates, are not among them (`_parts`).
         spare: how many of the parts may be missing: a month may be a name, in a language whose names are unknown.
         hours: the times of day that it may be.
         is_clock: whether the words beside it say that it is a time of day; a:b alone may be a ratio.
@@ -215,14 +214,7 @@ def held(number: Number, source: str, source_language: str, target_language: str
 
 def _is_written(number: str, language: Language) -> bool:
     """Return whether a number has separators, all of them those of a language."""
-    if number.isdecimal() or _has_strange_sign(number, language.separators):
-        return False
-    return _READINGS[language.decimal].fullmatch(_GROUP.sub("", number)) is not None
-
-
-def _has_strange_sign(number: str, separators: str) -> bool:
-    """Return whether a number has a comma or a full stop that a language with these separators does not use."""
-    return any(sign in number and sign not in separators for sign in _READINGS)
+    return not number.isdecimal() and _reading(language.separators).fullmatch(_GROUP.sub("", number)) is not None
 
 
 def _rewritten(number: str, own: Language, target: Language) -> str:
@@ -310,15 +302,14 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     """
     rules = languages.find(language) if language else None
     found, followed = list[Number](), list[int]()  # indices of those before a word
-    separators = rules.separators if rules else ""
+    read = _cached(partial(_read, separators=rules.separators if rules else ""))
+    whole, read_run = _cached(_whole), _cached(partial(_read_run, read=read))
     for run in _RUN.finditer(text):
         start, stop = run.span()
-        if (digits := text[start:stop]).isdecimal():
-            read = [(0, stop - start, _whole(digits))]
-        else:
-            read_run = _read_run if stop - start <= _LONGEST_CACHED else _read_run.__wrapped__
-            read = read_run(text[start - 1 if start else 0 : stop + 1], separators)
-        for i, j, what in read:
+        is_whole = (digits := run[0]).isdecimal()
+        for i, j, what in (
+            ((0, stop - start, whole(digits)),) if is_whole else read_run(text[max(0, start - 1) : stop + 1])
+        ):
             if what.is_round and (
                 _DECADE_END.match(text, start + j) or text[start + i - 1 : start + i] in _APOSTROPHES
             ):
@@ -360,15 +351,13 @@ def _hour_in_digits(hour: str, words: tuple[str, ...]) -> str:
 
 def _numerals(text: str) -> list[Number]:
     """Return the numbers in other numerals than digits; a unit before an exponent is joined with it."""
-    found = []
+    found, read = [], _cached(_numeral)
     for match in _NUMERAL.finditer(text):
         start, stop = match.span(match.lastindex or 0)
-        read = _numeral if stop - start <= _LONGEST_CACHED else _numeral.__wrapped__
         found.append(Number(start, stop, stop, *match.span(), read(text[start:stop])))
     return found
 
 
-@lru_cache(2**12)
 def _numeral(text: str) -> Meaning:
     whole, last = _ascii(text[:-1].rstrip()), text[-1]
     plain = unicodedata.normalize("NFKC", last)
@@ -390,37 +379,38 @@ def _word(start: int, stop: int, what: Meaning) -> Number:
     return Number(start, stop, stop, start, stop, what)
 
 
-@lru_cache(2**12)
-def _read_run(context: str, separators: str) -> list[tuple[int, int, Meaning]]:
+def _read_run(context: str, read: Callable[[str, bool], Meaning]) -> list[tuple[int, int, Meaning]]:
     """Return the numbers of a run, each with start and stop in it.
 
     Args:
         context: the run with the character before and the one after it, which are no digits.
-        separators: of its language.
+        read: returns what a number may stand for that is a date or none.
     """
     start, stop = int(not context[0].isdecimal()), len(context) - (not context[-1].isdecimal())
-    if _is_date(context, start, stop):
-        spans = [(start, stop)]
-    else:
-        spans = [atom.span() for atom in _ATOM.finditer(context, start, stop)]
-    read = list[tuple[int, int, Meaning]]()
-    for i, j in spans:
-        what = _read(context[i:j], separators, _is_date(context, i, j))
-        if read and what.is_whole and len(what.text) == 2 and read[-1][2].is_whole and len(read[-1][2].text) == 4:
-            what = what._replace(values=(*what.values, read[-1][2].text[:2] + what.text))  # 91 after 1990 is 1991 too
-        read.append((i - start, j - start, what))
-    return read
+    text = context[start:stop]
+    if (is_date := _is_date(context, start, stop)) or not _JOINT.search(text):
+        return [(0, len(text), read(text, is_date))]
+    found = list[tuple[int, int, Meaning]]()
+    for atom in _ATOM.finditer(context, start, stop):
+        i, j = atom.span()
+        what = read(atom[0], not atom[0].isdecimal() and _is_date(context, i, j))
+        if found and what.is_whole and len(what.text) == 2 and (last := found[-1][2]).is_whole and len(last.text) == 4:
+            what = what._replace(values=(*what.values, last.text[:2] + what.text))  # 91 after 1990 is 1991 too
+        found.append((i - start, j - start, what))
+    return found
 
 
 def _is_date(text: str, start: int, stop: int) -> bool:
-    date = None if text[start:stop].isdecimal() else _DATE.match(text, start)
+    date = _DATE.match(text, start)
     return date is not None and date.end() == stop
 
 
 def _whole(text: str) -> Meaning:
     """Return what a number of digits alone may stand for."""
     text = _ascii(text)
-    return Meaning(text, (_without_zeros(text),), is_round=len(text) in (2, 4) and text[-1] == "0")
+    is_round = text[-1] == "0" and len(text) in (2, 4)
+    value = text if text[0] != "0" else _without_zeros(text)
+    return Meaning(text, (value,), (), 0, (), False, 0, False, is_round)
 
 
 def _without_zeros(digits: str) -> str:
@@ -428,19 +418,34 @@ def _without_zeros(digits: str) -> str:
     return digits if digits[0] != "0" or len(digits) > 2 else _integer(digits)
 
 
-def _read(text: str, separators: str, is_date: bool) -> Meaning:
+def _read(text: str, is_date: bool, separators: str) -> Meaning:
     text = _ascii(text)
     if text.isdecimal():
         return _whole(text)
     values, parts = _values(text, separators), tuple[Values, ...]()
-    groups = _DIGITS.findall(text)
-    if is_date or not values or _CENTS.search(text) or _GROUP.search(text):
-        if values and not is_date:  # 1.234,56 may be 1,234 euros 56
-            groups = ["".join(groups[:-1]), groups[-1]]
-        parts = _date_parts(groups, text) if is_date else tuple([(_integer(group),) for group in groups])
-    elif values[0].endswith(".5"):  # two and a half
+    if values and values[0].endswith(".5") and not is_date and not _has_parts(text):  # two and a half
         parts = tuple((part,) for part in (values[0][:-2], _HALF) if part not in ("0", "1"))
     return Meaning(text, values, parts, int(is_date))
+
+
+def _has_parts(text: str) -> bool:
+    """Return whether the parts of a number may be others, as 19,99 may be 19 euros 99."""
+    return _CENTS.search(text) is not None or _GROUP.search(text) is not None
+
+
+def _parts(what: Meaning) -> tuple[Values, ...]:
+    """Return the numbers that may stand together for one with separators, each in the values it may have."""
+    text = what.text
+    if what.parts or not text[-1:].isascii():  # a numeral
+        return what.parts
+    groups = _DIGITS.findall(text)
+    if what.spare:
+        return _date_parts(groups, text)
+    if what.values and not _has_parts(text):
+        return ()
+    if what.values:  # 1.234,56 may be 1,234 euros 56
+        groups = ["".join(groups[:-1]), groups[-1]]
+    return tuple([(_integer(group),) for group in groups])
 
 
 def _decade(what: Meaning) -> Meaning:
@@ -471,11 +476,17 @@ def _values(text: str, separators: str) -> tuple[str, ...]:
     text = _GROUP.sub("", text)
     if text.isdecimal():
         return (_without_zeros(text),)
-    decimal = separators[:1]
-    if decimal and not _has_strange_sign(text, separators) and (match := _READINGS[decimal].fullmatch(text)):
+    if separators and (match := _reading(separators).fullmatch(text)):
         return (_value(match[1], match[2] or ""),)
-    matches = (pattern.fullmatch(text) for pattern in _READINGS.values())
+    matches = (_reading(signs).fullmatch(text) for signs in _SEPARATORS)
     return tuple(dict.fromkeys(_value(match[1], match[2] or "") for match in matches if match))
+
+
+@cache
+def _reading(separators: str) -> re.Pattern[str]:
+    """Return a pattern of numbers by the signs before decimals and between groups; both parts are groups."""
+    decimal, group = map(re.escape, separators)
+    return re.compile(rf"([1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)(?:{decimal}(\d+))?")
 
 
 def _integer(digits: str) -> str:
@@ -484,11 +495,12 @@ def _integer(digits: str) -> str:
 
 def _value(whole: str, decimals: str = "", power: int = 0) -> str:
     """Return a number times ten to the power; `whole` may have separators of groups."""
-    whole = whole.translate(_WITHOUT_SEPARATORS)
-    digits, point = whole + decimals, len(whole) + power
-    digits += "0" * (point - len(digits))
-    decimals = digits[point:].rstrip("0")
-    return _integer(digits[:point]) + (f".{decimals}" if decimals else "")
+    digits = whole.replace(".", "").replace(",", "")
+    if power:
+        decimals = decimals.ljust(power, "0")
+        digits, decimals = digits + decimals[:power], decimals[power:]
+    digits, decimals = digits.lstrip("0") or "0", decimals.rstrip("0")
+    return f"{digits}.{decimals}" if decimals else digits
 
 
 def _year(group: str) -> tuple[str, ...]:
@@ -563,7 +575,8 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
     minutes_of = set[int]()
     for last, (words, language) in clocks.items():
         i = last
-        named, half = words.groupdict(), _half(words)
+        named = words.groupdict()
+        half = _half(named)
         is_clock = bool(half) or _is_certain(numbers[i], text, language)
         hours = _hours(numbers[i].text, n_hours, half, is_late=is_late)
         minutes = named.get("exact") or named.get("minutes")
@@ -573,7 +586,7 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
             is_exact = named.get("exact") or named.get("short")  # 8h30
             hours = with_minutes if is_exact else hours + with_minutes
         moved, end = _moved(hours, text, words.end(), language)
-        numbers[i] = _at(numbers[i], moved, is_clock)._replace(end=end)
+        numbers[i] = _at(numbers[i], moved, is_clock, end)
         while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text, known):
             i -= 1
             if not (hours := _hours(numbers[i].text, n_hours, "", is_late=is_late)):
@@ -590,7 +603,7 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
 def _clock_words(number: Number, text: str, known: Sequence[Language]) -> tuple[re.Match[str], Language] | None:
     for language in known:
         words = language.clock.match(text, number.stop)
-        is_short = words is not None and words.groupdict().get("short") is not None
+        is_short = words is not None and "short" in language.clock.groupindex and words["short"] is not None
         if words and (not is_short or _follows(language.before_hour, number, text)):
             return words, language
     return None
@@ -634,14 +647,14 @@ def _later(hour: Hour, minutes: int) -> Hour:
     return divmod((hour[0] * 60 + hour[1] + minutes) % _DAY, 60)
 
 
-def _half(words: re.Match[str] | None) -> str:
-    """Return the half of the day, "a" or "p", that words after a number name; "" if they name none."""
-    named = {name: text for name, text in words.groupdict().items() if text} if words else {}
-    return named.get("half", "a" if "early" in named else "p" if "late" in named else "").lower()
+def _half(named: Mapping[str, str | None]) -> str:
+    """Return the half of the day, "a" or "p", that the groups of words after a number name; "" if they name none."""
+    return (named.get("half") or ("a" if named.get("early") else "p" if named.get("late") else "")).lower()
 
 
-def _at(number: Number, hours: tuple[Hour, ...], is_clock: bool) -> Number:
-    return number._replace(what=number.what._replace(hours=hours, is_clock=is_clock))
+def _at(number: Number, hours: tuple[Hour, ...], is_clock: bool, end: int | None = None) -> Number:
+    what = number.what._replace(hours=hours, is_clock=is_clock)
+    return number._replace(end=number.end if end is None else end, what=what)
 
 
 @lru_cache(2**12)
@@ -675,9 +688,9 @@ def _relative(text: str, language: Language) -> list[Number]:
     """Return the times of day that are counted from an hour, such as a quarter past 8."""
     found = []
     for match in language.relative_time.finditer(text):
-        *words, hour = match.groups()
-        minutes = next(int(m) for m, word in zip(language.relative_times, words, strict=True) if word)
-        half = _half(language.clock.match(text, match.end()))
+        *before, hour = match.groups()
+        minutes = next(int(m) for m, word in zip(language.relative_times, before, strict=True) if word)
+        half = _half(words.groupdict() if (words := language.clock.match(text, match.end())) else {})
         if hours := _hours(_hour_in_digits(hour.lower(), language.hour_words), _HALF_DAY, half, is_late=False):
             moved = tuple(_later(hour, minutes) for hour in hours)
             found.append(_word(*match.span(), Meaning("", hours=moved, is_clock=True)))
@@ -753,24 +766,26 @@ class _Pool:
         self._groups: Counter[str] | None = None
 
     def _table(self, kind: str) -> dict[object, list[Meaning]]:
-        if (table := self._tables.get(kind)) is None:
-            table = self._tables[kind] = {}
-            keys_of = _KEYS[kind]
-            for what in reversed(self._left):
-                for key in keys_of(what):
-                    table.setdefault(key, []).append(what)
+        table, keys_of = defaultdict[object, list[Meaning]](list), _KEYS[kind]
+        for what in reversed(self._left):
+            for key in keys_of(what):
+                table[key].append(what)
         return table
 
     def _take(self, keys: Iterable[_Key], n: int) -> int:
         """Take up to n numbers that are found by the keys; return how many."""
         n_wanted = n
         for kind, key in keys:
-            places = self._table(kind).get(key)
+            if (table := self._tables.get(kind)) is None:
+                table = self._tables[kind] = self._table(kind)
+            places = table.get(key)
             while places and n:
-                n_taken = min(n, self._left[places[-1]])
-                self._left[places[-1]] -= n_taken
+                what = places[-1]
+                left = self._left[what]
+                n_taken = min(n, left)
+                self._left[what] = left - n_taken
                 n -= n_taken
-                if not self._left[places[-1]]:
+                if n_taken == left:
                     places.pop()
             if not n:
                 break
@@ -799,7 +814,7 @@ class _Pool:
         """Take numbers that stand for the parts of a number, or a part of another one, such as the year of a date."""
         if what.is_clock and what.hours:
             return 0
-        parts = what.parts
+        parts = _parts(what)
         if what.is_whole:
             parts = (what.values,)
         elif what.hours:  # 3:15 may be 3 minutes 15
@@ -842,7 +857,7 @@ def _steps(what: Meaning) -> Sequence[Values]:
     if what.is_whole or what.values and _is_month(what.values[0]):
         return (what.values,)
     if what.spare or not what.text.isascii():
-        return what.parts or (what.values,)
+        return _parts(what) or (what.values,)
     return ((),) if what.values else [(_integer(group),) for group in _DIGITS.findall(what.text)]
 
 
@@ -862,14 +877,16 @@ def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_month
         knows_months: whether the names of the language's months are known.
     """
     pool = _Pool(found, knows_months=knows_months)
-    wanted = [number for number in wanted if not number.what.is_small]
     lost = Counter([number.what for number in wanted])
+    for what in lost:
+        if what.is_small:
+            lost[what] = 0
     for take in (pool.take_time, pool.take_value, pool.take_parts):
         for what, n in lost.items():
             if n:
-                lost[what] -= take(what, n)
+                lost[what] = n - take(what, n)
     last_first = []
-    for number in reversed(wanted):
+    for number in reversed(wanted) if any(lost.values()) else ():
         if lost[number.what]:
             lost[number.what] -= 1
             last_first.append(number)
