@@ -1,6 +1,6 @@
 """Label-smoothed cross entropy: section 5.4.
 
-Dimension key: N target tokens, C tokens of one chunk, D d_model, V vocabulary.
+Dimension key: N target tokens, C tokens of one chunk, P and F the same filled up, D d_model, V vocabulary.
 
 Smoothed targets are those of the authors' code: 1 - epsilon on the reference token, epsilon / (V - 1) on all others.
 Losses are sums over tokens; the caller divides once per update.
@@ -14,6 +14,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 CHUNK = 1024  # tokens per chunk; all N x V logits at once would be by far the largest tensor of training
+# The last chunk is filled up to a multiple of this. On a CPU, oneDNN keeps what it prepares for every shape of a bf16
+# product, half a megabyte, and the number of tokens is another one in every update.
+ROWS = 64
 
 
 def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
@@ -89,29 +92,31 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         ctx: Any, states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, need_grad: bool
     ) -> tuple[Tensor, Tensor]:
         target_N1 = target_N.view(len(states_ND), 1)
+        filled_PD = F.pad(states_ND, (0, 0, 0, -len(states_ND) % ROWS))
         weight = weight_VD.to(states_ND.dtype)
         row_sum_D = weight_VD.sum(dim=0, dtype=torch.float32)
         c = smoothing / (weight.size(0) - 1)
         g = 1 - smoothing - c
         nll = torch.zeros((), dtype=torch.float32, device=weight.device)
         gold_z_N = (states_ND.float() * weight[target_N]).sum(dim=-1)
-        grad_states = torch.empty_like(states_ND) if need_grad else None
+        grad_states = torch.empty_like(filled_PD) if need_grad else None
         grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32) if need_grad else None
         # All chunks share this memory: allocating blocks of this size costs more than the computation in them.
-        logits, softmax = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
-        for start in range(0, states_ND.size(0), CHUNK):
-            states, target = states_ND[start : start + CHUNK], target_N1[start : start + CHUNK]
-            z_CV = torch.mm(states, weight.T, out=logits[: states.size(0)])
-            p_CV = torch.softmax(z_CV, dim=-1, out=softmax[: states.size(0)])
-            log_p_C = _gold_log_softmax(z_CV, p_CV, target)
+        logits, softmax = filled_PD.new_empty(2, min(CHUNK, len(filled_PD)), weight.size(0))
+        for start in range(0, len(filled_PD), CHUNK):
+            states, target = filled_PD[start : start + CHUNK], target_N1[start : start + CHUNK]
+            z_FV = torch.mm(states, weight.T, out=logits[: states.size(0)])
+            p_FV = torch.softmax(z_FV, dim=-1, out=softmax[: states.size(0)])
+            log_p_C = _gold_log_softmax(z_FV[: len(target)], p_FV[: len(target)], target)
             nll -= log_p_C.sum()
             if grad_states is not None and grad_weight is not None:
-                torch.mm(p_CV, weight, out=grad_states[start : start + CHUNK])
-                grad_weight += p_CV.T @ states
+                torch.mm(p_FV, weight, out=grad_states[start : start + CHUNK])
+                grad_weight += p_FV.T @ states  # rows that fill up are zero and add nothing
         sum_z = states_ND.float() @ row_sum_D
         # log Z = z - log p at the target, so the loss is nll + (1 - g) z_target - c sum_v z.
         loss = nll + ((1 - g) * gold_z_N - c * sum_z).sum()
         if grad_states is not None and grad_weight is not None:
+            grad_states = grad_states[: len(states_ND)]
             grad_states -= (c * row_sum_D + g * weight[target_N]).to(grad_states.dtype)
             grad_weight -= c * states_ND.sum(dim=0, dtype=torch.float32)
             grad_weight.index_add_(0, target_N, states_ND.float(), alpha=-g)

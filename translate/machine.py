@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+# Kernels that oneDNN keeps for bf16 products, by default 1,024. One takes 0.55 MB, and half a millisecond or more to
+# make. An epoch of the shipped recipe needs 4,200, and a batch of it 51; by calculation 13 of these are made anew with
+# 1,024, which a small model notices, 6 with 2,048, and none with 4,200, which take 2.4 GB.
+KERNELS = 2048
 ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
@@ -138,14 +142,11 @@ def better_allocator() -> str | None:
 
 
 def keep_kernels() -> None:
-    """Enlarge oneDNN's cache of kernels, which are made for every shape of a matrix product.
+    """Enlarge oneDNN's cache of kernels, which are made for every shape of a bf16 product; see `KERNELS`.
 
-    By default oneDNN keeps 1,024 kernels. An epoch needs more, so kernels are made again and again, which takes a fifth
-    of the training time of a small model. A kernel takes up to 1 MB; all together may take a quarter of the memory.
     Has no effect after the first product, or if ONEDNN_PRIMITIVE_CACHE_CAPACITY is set.
     """
-    share = memory()[0] // 4 // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(KERNELS))
 
 
 def leave_lost_terminal() -> None:
@@ -222,14 +223,16 @@ def memory_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[
     return min(found, key=lambda memory: memory[1], default=None)
 
 
-def product_rate(dtype: "torch.dtype", device: "torch.device", clock: Callable[[], float] = time.perf_counter) -> float:
+def product_rate(
+    dtype: "torch.dtype", device: "torch.device", clock: Callable[[], float] = time.perf_counter, n_products: int = 7
+) -> float:
     """Measure the rate of matrix products, in FLOP/s: the fastest counts, as other processes can only slow it down."""
     import torch
 
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
     x, weight = (torch.ones(size, d_in, device=device, dtype=dtype) for size in (n, d_out))
     seconds = []
-    for _ in range(2 + 7):
+    for _ in range(2 + n_products):
         start = clock()
         torch.mm(x, weight.T)
         if device.type == "cuda":
@@ -250,7 +253,7 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # In processor time: beside other processes, the products of one type may be interrupted more often.
     single, half = rates or (
-        product_rate(kind, device, clock=time.process_time) for kind in (torch.float32, torch.bfloat16)
+        product_rate(kind, device, clock=time.process_time, n_products=3) for kind in (torch.float32, torch.bfloat16)
     )
     return half >= 1.5 * single
 

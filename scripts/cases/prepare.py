@@ -1,7 +1,10 @@
 """Preparing a large corpus, and starting to train on it.
 
-    python scripts/bench.py prepare                       # 1 and 5 million pairs; 10 minutes and 5 GB of disk
+    python scripts/bench.py prepare --out FILE            # 1, 5 and 20 million pairs; 8 GB of disk
     python scripts/bench.py prepare --pairs 20000 100000
+
+The record in FILE grows by one size at a time; started again at the same commit, sizes that it has are not measured
+again.
 
 Sentences are artificial: pseudo-words of one to four syllables in Zipf's proportions, 200,000 for each language, with
 lengths like those of news (median 14 words). `translate prepare` prepares each size in its own process, and another
@@ -10,20 +13,22 @@ process opens it as training does. Memory is the largest resident set of the pro
 
 import argparse
 import gzip
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from harness import Answer, Case, Work, peak_mb, seconds_of, turns
+from harness import Answer, Case, Work, machine, peak_mb, seconds_of, turns
 from records import Record, linked, machine_name
 from tqdm import tqdm
 
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared
+from translate.files import read_json, write_json
 
 WORDS = 200_000
 CONFIG = Path(__file__).resolve().parents[1] / "data" / "bench-prepare.toml"
@@ -31,13 +36,26 @@ CONFIG = Path(__file__).resolve().parents[1] / "data" / "bench-prepare.toml"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    sizes = [1_000_000, 5_000_000]
+    sizes = [1_000_000, 5_000_000, 20_000_000]
     parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
 
 
 def run(args: argparse.Namespace) -> Record:
-    """Measure every size."""
-    return {"rows": [measure(n) for n in tqdm(sorted(args.pairs), unit=" sizes")]}
+    """Measure every size that the record of this commit does not have."""
+    here = machine()
+    before = read_json(args.out) if args.out and args.out.exists() else {}
+    known = before["rows"] if before.get("commit") == here["commit"] else []
+    rows = {row["pairs"]: row for row in known if row["pairs"] in args.pairs}
+    for n in tqdm(sorted({*args.pairs} - {*rows}), unit=" sizes"):
+        rows[n] = measure(n)
+        if args.out:
+            write_json(args.out, {"kind": "bench_prepare", **here, "rows": sorted_rows(rows)})
+    return {"rows": sorted_rows(rows)}
+
+
+def sorted_rows(rows: Mapping[int, Record]) -> list[Record]:
+    """Return the rows in the order of their numbers of pairs."""
+    return [rows[n] for n in sorted(rows)]
 
 
 def measure(n_pairs: int) -> Record:
@@ -46,15 +64,16 @@ def measure(n_pairs: int) -> Record:
         folder = Path(name)
         for seed, side in enumerate(("de", "en")):
             write_sentences(folder / f"train.{side}.gz", n_pairs, seed)
-        begin = time.monotonic()
+        begin, before = time.monotonic(), processor_seconds()
         peak = peak_mb_of([sys.executable, "-m", "translate", "prepare", str(CONFIG), "--out", "prepared"], folder)
-        seconds = time.monotonic() - begin
+        seconds, processor = time.monotonic() - begin, processor_seconds() - before
         prepared = folder / "prepared"
         with turns([str(prepared)], 1) as ask_each:
             start = ask_each("start of training")[str(prepared)]
         return {
             "pairs": n_pairs,
             "pairs_per_s": round(n_pairs / seconds),
+            "pairs_per_processor_s": round(n_pairs / processor),
             "peak_mb": peak,
             "disk_bytes_per_pair": round(sum(path.stat().st_size for path in prepared.iterdir()) / n_pairs),
             **start,
@@ -91,6 +110,12 @@ def pseudo_words(rng: np.random.Generator) -> np.ndarray:
     return rng.permutation(np.array(list(words)[:WORDS], dtype=object))
 
 
+def processor_seconds() -> float:
+    """Return the processor time of the processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def peak_mb_of(command: Sequence[str], folder: Path) -> float:
     """Run a command and return its largest resident set in MB; SystemExit if it fails."""
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -125,6 +150,7 @@ def rows(record: Record) -> Iterator[dict[str, str]]:
             "machine": machine_name(record),
             "prepared in": f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
             "pairs/s": f"{row['pairs_per_s']:,}",
+            "pairs a processor second": f"{rate:,}" if (rate := row.get("pairs_per_processor_s")) else "",
             "peak memory": f"{row['peak_mb'] / 1e3:.2f} GB",
             "on disk": f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
             "start of training": f"{row['start_s']:.1f} s",

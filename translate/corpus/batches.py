@@ -63,6 +63,11 @@ class Batch:
         """Target tokens without padding."""
         return int(self.tgt_lengths.sum())
 
+    @property
+    def n_positions(self) -> int:
+        """Source and target positions, padding included."""
+        return self.src.numel() + self.tgt_in.numel()
+
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device; to a GPU it is copied asynchronously, from pinned memory."""
 

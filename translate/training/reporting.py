@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 from tqdm import tqdm
 
 from translate.corpus.prepare import EncodedPairs
@@ -24,7 +25,7 @@ TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
 
 COOLDOWN_MOVED = "cooldown moved"  # the subject of `rate_warning` in the metrics
 LEAST_GAIN = 0.05  # nats a token; a model that translates gains one or more, a model that ignores its source nothing
-LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`; this takes about a tenth of a second
+LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`; all of them would have to be read from the disk
 
 ADVICE = "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
 
@@ -226,11 +227,13 @@ def unknown_warning(where: str, pairs: EncodedPairs, unk: int) -> str | None:
         pairs: the set; the first LOOKED_AT pairs are searched.
     """
     n = min(pairs.n_pairs, LOOKED_AT)
-    found = [i for i in range(n) if (pairs.tgt(i) == unk).any()]
-    if not found:
+    ids, offsets = pairs.tgt_side
+    places = np.flatnonzero(ids[: offsets[n]] == unk)
+    if not len(places):
         return None
+    found = np.unique(np.searchsorted(offsets, places, side="right"))  # numbers of pairs, from 1
     return (
-        f"<unk> stands in {len(found):,} of {n:,} references of the {where} set, first in pair {found[0] + 1:,}, and "
+        f"<unk> stands in {len(found):,} of {n:,} references of the {where} set, first in pair {found[0]:,}, and "
         "cannot be translated; set tokenizer.byte_fallback = true"
     )
 

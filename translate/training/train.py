@@ -244,17 +244,18 @@ def _record_start(state: TrainState, parts: Parts) -> None:
 def preflight(state: TrainState, parts: Parts) -> None:
     """Check disk and memory before the first update; all ranks call this. UserError if the run could not end.
 
-    The largest training batch and the largest validation batch are computed, and the results discarded: a lack of
-    memory shows now and not hours later, and claiming the largest blocks first leaves fewer gaps.
+    Memory for the largest training batch and the largest validation batch is claimed and released: a lack of it shows
+    now and not hours later, and claiming the largest blocks first leaves fewer gaps.
     """
     schedule = parts.schedule
     if schedule.has_ended(state):
         return
     n_scheduled = -(-schedule.last_step // schedule.save_every)
     parts.ranks.on_rank_0(lambda: parts.checkpoints.require_space(n_scheduled))
-    parts.updater.warm_up(parts.feed.largest(state.position.epoch))
+    largest = parts.feed.largest(state.position.epoch)
+    parts.updater.warm_up(largest)
     with parts.replica.evaluating() as model:
-        parts.validator.warm_up(model)
+        parts.validator.warm_up(model, beyond=largest.n_positions)
 
 
 def train(state: TrainState, parts: Parts) -> None:

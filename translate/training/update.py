@@ -253,13 +253,24 @@ class Updater:
         return update
 
     def warm_up(self, batch: Batch) -> None:
-        """Compute and discard the gradients of the largest batch to expect: allocator and `splitter` learn its size.
+        """Claim the memory of the largest batch to expect: allocator and `splitter` learn its size.
 
+        A GPU computes gradients and discards them. On a CPU that would take as long as an update; there the forward
+        pass is computed, as the backward pass releases its memory while it claims more, and gradients get memory.
         Parameters, optimizer and random generators stay unchanged.
         """
+
+        def claim(batch: Batch) -> Tensor:
+            loss, _ = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
+            if loss.is_cuda:
+                loss.backward()  # type: ignore[no-untyped-call]
+            else:
+                _ = [torch.empty_like(parameter) for parameter in self.model.parameters()]
+            return loss.detach()
+
         self.model.train()
         with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
-            self._backward([batch], batch.n_tgt_tokens)
+            self.splitter.each([batch], claim, undo=self._discard_gradients)
         self._discard_gradients()
 
     def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> Tensor:

@@ -128,10 +128,15 @@ class Validator:
         bleu = None if score is None else self._ranks.on_rank_0(lambda: score(self._sample))
         return ValidationScores(nll, bleu, self._source_gain(model))
 
-    def warm_up(self, model: Transformer) -> None:
-        """Score the largest batch and discard the result, so that a lack of memory shows before training."""
-        largest = max(self.batches, key=lambda batch: batch.src.numel() + batch.tgt_in.numel())
-        self._nll(model, [largest] * self._ranks.size)
+    def warm_up(self, model: Transformer, beyond: int = 0) -> None:
+        """Score the largest batch and discard the result, so that a lack of memory shows before training.
+
+        Args:
+            beyond: positions for which memory has sufficed in training, which needs more; no smaller batch is scored.
+        """
+        largest = max(self.batches, key=lambda batch: batch.n_positions)
+        if largest.n_positions > beyond:
+            self._nll(model, [largest] * self._ranks.size)
 
 
 class SourceGain:

@@ -51,8 +51,8 @@ def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter = U
 BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of([2, 2], 3), batch_of([7] * 6, 4)]
 
 
-def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> list[int]:
-    """Make backward passes over more sentences fail half-way; return the list of attempted sizes."""
+def holds_at_most(model: Transformer, n_sentences: int, error: Exception, *, forward: bool = False) -> list[int]:
+    """Make backward passes over more sentences fail half-way, or forward ones; return the list of attempted sizes."""
     tried: list[int] = []
 
     def fail(_: torch.Tensor) -> None:
@@ -64,6 +64,8 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
     def watch(layer: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
         tried.append(len(output))
         if len(output) > n_sentences and output.requires_grad:
+            if forward:
+                raise error
             output.register_hook(fail)
 
     model.encoder[0].register_forward_hook(watch)
@@ -189,7 +191,7 @@ def test_a_memory_warm_up_changes_no_bit_of_a_run(toy, monkeypatch):
 
 def test_a_lack_of_memory_is_found_before_the_first_update_and_splits_are_counted(toy):
     trainer = toy.trainer("run")
-    holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
+    holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1], forward=True)
     preflight(trainer.state, trainer.parts)
     assert trainer.parts.updater.splitter.n_splits > 0
     trainer.train()
