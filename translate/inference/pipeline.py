@@ -454,7 +454,7 @@ def missing(
 def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     rules = languages.find(language)
     has_digits = any(map(str.isnumeric, source))
-    if rules and not has_digits and not rules.hour.search(source) and not rules.relative_time.search(source):
+    if rules and not has_digits and not rules.hour.search(source) and not any(rules.times_from_hours(source)):
         return []
     from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
 

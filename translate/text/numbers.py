@@ -17,7 +17,7 @@ from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from translate.text import languages
-from translate.text.languages import Language
+from translate.text.languages import Language, TimeFromHour
 
 Hour = tuple[int, int]  # of the day, and minutes
 Values = tuple[str, ...]
@@ -177,11 +177,13 @@ def _with_words(text: str, language: str, found: list[Number]) -> list[Number] |
     Args:
         found: its numbers in digits.
     """
-    words = _in_digits(text, language)
+    words, rules = _in_digits(text, language), languages.find(language)
     named = [*_named(words, language), *_with_minutes(words)]
-    if words == text and not named:
+    has_times = rules is not None and any(rules.times_from_hours(words))
+    if words == text and not named and not has_times:
         return None
-    return sorted([*(found if words == text else find(words, language)), *named])
+    read = found if words == text and not has_times else find(words, language, is_ambiguous=True)
+    return sorted([*read, *named])
 
 
 def _letters(number: Number) -> str:
@@ -293,12 +295,13 @@ def _begins(number: Number, text: str) -> bool:
 # Reading
 
 
-def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Number]:
+def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguous: bool = False) -> list[Number]:
     """Return the numbers in digits of a text, hours in words before o'clock, and times such as half past 8, in order.
 
     Args:
         language: its code; None, or one without rules, takes the words of all languages that have some.
         is_loose: whether a number before "million" may be meant without it too.
+        is_ambiguous: whether "ten to five" is a time and its numbers too, where either may be meant.
     """
     rules = languages.find(language) if language else None
     found, followed = list[Number](), list[int]()  # indices of those before a word
@@ -330,23 +333,18 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     may_have_times = followed or ":" in text or any(language.clock_before for language in known)
     if may_have_times:
         found = _timed(found, followed, text, known)
-    if relative := [number for language in known for number in _relative(text, language)]:
-        places = {i for number in relative for i in range(number.start, number.stop)}
-        found = sorted([*relative, *(number for number in found if number.start not in places)])
+    if relative := [time for language in known for time in _relative(text, language, is_certain=not is_ambiguous)]:
+        certain = [time for time in relative if time.what.is_clock]
+        places = {i for time in certain for i in range(time.stop - 1 if is_ambiguous else time.start, time.stop)}
+        found = sorted([*relative, *(number for number in found if number.stop - 1 not in places)])
     return found
 
 
 def _spoken_hours(text: str, language: Language) -> list[Number]:
     """Return the hours in words before o'clock, as numbers."""
     matches = language.hour.finditer(text) if language.clock.search(text) else ()
-    hours = ((match, _hour_in_digits(match[1].lower(), language.hour_words)) for match in matches)
-    return [_word(*match.span(1), _whole(hour)) for match, hour in hours if hour.isdecimal()]
-
-
-@cache
-def _hour_in_digits(hour: str, words: tuple[str, ...]) -> str:
-    """Return an hour that is one of the words in digits; others stay."""
-    return next((str(i) for i, word in enumerate(words, start=1) if re.fullmatch(word, hour)), hour)
+    hours = ((match, languages.index_of(match[1].lower(), language.hour_words)) for match in matches)
+    return [_word(*match.span(1), _whole(str(hour))) for match, hour in hours if hour]
 
 
 def _numerals(text: str) -> list[Number]:
@@ -585,6 +583,8 @@ def _timed(numbers: list[Number], followed: Sequence[int], text: str, known: Seq
             with_minutes = tuple((h, int(minutes)) for h, _ in hours)
             is_exact = named.get("exact") or named.get("short")  # 8h30
             hours = with_minutes if is_exact else hours + with_minutes
+        if spoken := languages.index_of(named.get("spoken") or "", language.hour_words + language.minute_words):
+            hours += tuple((h, spoken) for h, _ in hours)  # zehn Uhr zwanzig
         moved, end = _moved(hours, text, words.end(), language)
         numbers[i] = _at(numbers[i], moved, is_clock, end)
         while i and i - 1 not in clocks and _is_range(numbers[i - 1], numbers[i], text, known):
@@ -684,17 +684,29 @@ def _named(text: str, code: str) -> list[Number]:
     return [_word(*match.span(), meanings[(match.lastindex or 1) - 1]) for match in pattern.finditer(text)]
 
 
-def _relative(text: str, language: Language) -> list[Number]:
-    """Return the times of day that are counted from an hour, such as a quarter past 8."""
+def _relative(text: str, language: Language, *, is_certain: bool = True) -> list[Number]:
+    """Return the times of day that are counted from an hour, such as a quarter past 8.
+
+    Args:
+        is_certain: without those that may be ranges, such as ten to five.
+    """
     found = []
-    for match in language.relative_time.finditer(text):
-        *before, hour = match.groups()
-        minutes = next(int(m) for m, word in zip(language.relative_times, before, strict=True) if word)
-        half = _half(words.groupdict() if (words := language.clock.match(text, match.end())) else {})
-        if hours := _hours(_hour_in_digits(hour.lower(), language.hour_words), _HALF_DAY, half, is_late=False):
-            moved = tuple(_later(hour, minutes) for hour in hours)
-            found.append(_word(*match.span(), Meaning("", hours=moved, is_clock=True)))
+    for time in language.times_from_hours(text):
+        if time.is_certain or not is_certain:
+            moved = tuple(_later(hour, time.minutes) for hour in _counted_from(time, text, language))
+            found += [_word(time.start, time.stop, Meaning("", hours=moved, is_clock=time.is_certain))] if moved else []
     return found
+
+
+def _counted_from(time: TimeFromHour, text: str, language: Language) -> tuple[Hour, ...]:
+    """Return the times of day that the hour of a time may be."""
+    hour = time.hour.lower()
+    named = (key for key, words in language.named_hours.items() if re.fullmatch("|".join(words), hour, re.IGNORECASE))
+    if key := next(named, ""):
+        return (_hour(key),)
+    half = _half(words.groupdict() if (words := language.clock.match(text, time.stop)) else {})
+    digits = hour if hour.isdecimal() else str(languages.index_of(hour, language.hour_words))
+    return _hours(digits, _HALF_DAY, half, is_late=False)
 
 
 def _with_minutes(text: str) -> list[Number]:

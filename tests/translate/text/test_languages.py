@@ -153,7 +153,8 @@ HOURS = {"de": ["um {} Uhr"], "en": ["at {} pm"], "fr": ["à {} heures", "à {} 
 def test_patterns_in_lists_of_a_file_can_be_read(code: str) -> None:
     """They are compiled where a text needs them."""
     rules = rules_of(code)
-    lists = (rules.signs, rules.named_numbers, rules.named_hours, rules.relative_times, rules.added_minutes)
+    times = (rules.named_hours, rules.relative_times, rules.ambiguous_times, rules.added_minutes)
+    lists = (rules.signs, rules.named_numbers, *times)
     for pattern in (*rules.months, *(word for one in lists for words in one.values() for word in words)):
         assert not re.compile(pattern).fullmatch(""), pattern
     for pattern, one, several in rules.inclusive:

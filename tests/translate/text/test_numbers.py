@@ -364,6 +364,71 @@ def test_another_time_counted_from_an_hour_is_missing(source: str, output: str, 
     assert missing(output, source, *pair)
 
 
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("Um zehn vor fünf", "At ten to five"),
+        ("Es ist fünf vor neun.", "It’s five to nine."),
+        ("Es ist schon fünf vor neun.", "It is already five minutes to nine."),
+        ("Um 5 vor 8", "At 7:55 am"),
+        ("Um zwanzig vor neun", "At eight forty"),
+        ("Um zwanzig nach acht", "At twenty past eight"),
+        ("Er kam 20 nach acht an.", "He arrived at twenty past eight."),
+        ("Um sieben Minuten vor acht", "At seven minutes to eight"),
+        ("Um 23 Minuten nach vier", "At 23 minutes past four"),
+        ("Um fünfundzwanzig nach acht", "At twenty-five past eight"),
+        ("Um zehn vor fünf", "We close at four fifty"),
+        ("Um fünf nach halb neun", "At 8:35"),
+        ("Um dreiviertel neun", "At a quarter to nine"),
+        ("Um Viertel nach Mitternacht", "At a quarter past midnight"),
+        ("Eine Viertelstunde nach Mitternacht", "A quarter past midnight"),
+        ("Es ist zehn Uhr zwanzig.", "It is twenty minutes past ten."),
+        ("Um sieben Uhr fünfundvierzig", "At 7:45"),
+        ("Von zehn bis fünf", "From ten to five"),
+        ("Von 9 bis 17 Uhr", "From nine to five"),
+        ("Es waren 5 bis 8 Leute.", "It was 5 to 8 people."),
+        ("eins zu eins", "at one to one"),
+        ("Von 2 nach 3", "From 2 to 3"),
+    ],
+)
+def test_minutes_before_and_after_an_hour_are_a_time_and_ranges_are_none(german: str, english: str) -> None:
+    assert missing(english, german, "de", "en") == []
+    assert missing(german, english, "en", "de") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "pair"),
+    [
+        ("Um zehn vor fünf", "At ten past five", ("de", "en")),
+        ("Um zehn vor fünf", "At ten to six", ("de", "en")),
+        ("Um zwanzig nach acht", "At 8:02", ("de", "en")),
+        ("Es ist fünf vor neun.", "It is nine.", ("de", "en")),
+        ("Um zehn vor Mitternacht", "At ten past midnight", ("de", "en")),
+        ("Um zehn Uhr zwanzig", "At 10:12", ("de", "en")),
+        ("It's only ten to seven.", "Es ist nur zehn bis sieben.", ("en", "de")),
+        ("At twenty-three minutes past four", "Um 23 Minuten vor vier", ("en", "de")),
+        ("om tien voor vijf", "at ten past five", ("nl", "en")),
+        ("à neuf heures moins dix", "at ten past nine", ("fr", "en")),
+    ],
+)
+def test_other_minutes_before_and_after_an_hour_are_missing(source: str, output: str, pair: tuple[str, str]) -> None:
+    assert missing(output, source, *pair)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "pair"),
+    [
+        ("om tien voor vijf", "at ten to five", ("nl", "en")),
+        ("om vijf voor half negen", "at 8:25", ("nl", "en")),
+        ("at ten to five", "om tien voor vijf", ("en", "nl")),
+        ("à neuf heures moins dix", "at ten to nine", ("fr", "en")),
+        ("à huit heures moins vingt-cinq", "at 7:35", ("fr", "en")),
+    ],
+)
+def test_minutes_before_an_hour_are_read_in_french_and_dutch(source: str, output: str, pair: tuple[str, str]) -> None:
+    assert missing(output, source, *pair) == []
+
+
 @given(st.integers(1, 12), st.integers(1, 12))
 def test_halb_is_half_an_hour_before(hour: int, other: int) -> None:
     words = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
@@ -485,6 +550,9 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
         "Haus 1.250 ",
         "halb neun ",
         "um 9h30 ",
+        "a 8 ",
+        "um zehn vor acht ",
+        "acht Uhr zwanzig ",
     ],
 )
 def test_the_time_is_linear_in_the_length(unit: str) -> None:

@@ -13,12 +13,13 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from translate.errors import UserError
 
@@ -45,8 +46,26 @@ _ALL = 1000  # more than there are languages
 _NONE_LEFT_OUT = -1.0  # a threshold of 0 would leave out languages with less than 1e-5
 
 
+_LONGEST_BEFORE = 48  # characters of the words before an hour
 _NEVER = re.compile(r"(?!)")
 _EMPTY: tuple[object, ...] = ("", (), {}, Words(), None, _NEVER)
+
+
+class TimeFromHour(NamedTuple):
+    """A time that is counted from an hour, such as ten to five.
+
+    Attributes:
+        start, stop: where its words are.
+        minutes: that are added to the hour.
+        hour: in words or digits.
+        is_certain: whether it is no range, by its words or those beside it.
+    """
+
+    start: int
+    stop: int
+    minutes: int
+    hour: str
+    is_certain: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # what is generated takes time at each start
@@ -84,17 +103,22 @@ class Language:
         ranges: words between the two numbers of a range.
         clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", `early` and
             `late` for words of the same sense, and for minutes `minutes`, which may also be another number, or `exact`,
-            which may not, if the language has them. A group `short` is a sign for hours, such as h.
+            which may not, if the language has them, and `spoken` for those in words. A group `short` is a sign for
+            hours, such as h.
         before_hour: matches the words before an hour, up to its first character, without which `clock`, or only
             `short` if it has this group, may be a duration; None if it never is.
         clock_before: matches the words before a number, up to it, that is a time of day without words after it.
         added_minutes: words after `clock` that change the time, by the minutes that they add.
         hour: matches a word for an hour before such words, which is its group.
         hour_words: regular expressions of these words, in order.
+        minute_words: the same for the numbers after these, up to those that are said of minutes.
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for a time, by the hour, or by the hour and minutes.
-        relative_times: regular expressions of words before an hour that change it, by the minutes that they add.
+        relative_times: regular expressions of words before an hour that change it, by the minutes that they add; n in
+            these, as in "-n" and "n-30", is a number before the words.
+        ambiguous_times: the same of words that may also stand between two numbers that are no time, as in ten to five.
+        before_time: matches the words before these, up to them, with which they are a time.
         counted: matches words after a number that it counts, which then is no hour.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
@@ -136,10 +160,13 @@ class Language:
     added_minutes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     hour: re.Pattern[str] = _NEVER
     hour_words: tuple[str, ...] = ()
+    minute_words: tuple[str, ...] = ()
     clock_hours: int = 24
     later: re.Pattern[str] = _NEVER
     named_hours: dict[str, tuple[str, ...]] = field(default_factory=dict)
     relative_times: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ambiguous_times: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    before_time: re.Pattern[str] = _NEVER
     counted: re.Pattern[str] = _NEVER
     named_numbers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     months: tuple[str, ...] = ()
@@ -148,15 +175,44 @@ class Language:
     signs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     latex: tuple[str, ...] = ()
 
-    @cached_property
-    def relative_time(self) -> re.Pattern[str]:
-        """Matches such words, in a group for each number of minutes, and an hour in words or digits, the last group."""
+    def times_from_hours(self, text: str) -> Iterator["TimeFromHour"]:
+        """Return the times of a text that are counted from an hour, in order; ten to five may be none."""
         if not self.relative_times:
-            return _NEVER
-        words = "|".join(f"({'|'.join(several)})" for several in self.relative_times.values())
-        hours = "|".join(sorted(self.hour_words, key=len, reverse=True))
+            return
+        hour_pattern, words = self._hours_after_words
+        keys, stop = [*self.relative_times, *self.ambiguous_times], 0
+        for hour in hour_pattern.finditer(text):
+            before = words.search(text, max(stop, hour.start() - _LONGEST_BEFORE), hour.start())
+            if before is None or before.lastindex is None:
+                continue
+            key, number = keys[before.lastindex - 1], before[before.lastindex]
+            n, start, stop = 0, before.start(), hour.end()
+            if "n" in key and not (n := _number_in(number.lower(), self.hour_words + self.minute_words)):
+                continue
+            is_certain = before.lastindex <= len(self.relative_times)
+            if not is_certain and n % 5:  # three to four is a range
+                continue
+            signed, constant = (-n if key.startswith("-n") else n), int(key.replace("-n", "").replace("n", "") or 0)
+            is_clear = is_certain or self.before_time.search(text, max(0, start - _LONGEST_BEFORE), start) is not None
+            yield TimeFromHour(start, stop, signed + constant, hour[1], is_clear)
+
+    @cached_property
+    def _hours_after_words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """A pattern of hours after a word, and one of words before them with a group for each number of minutes."""
+        named = chain.from_iterable(self.named_hours.values())
+        hours, numbers = (
+            "|".join(sorted(words, key=len, reverse=True))
+            for words in ((*self.hour_words, *named), self.hour_words + self.minute_words)
+        )
+        several = (*self.relative_times.items(), *self.ambiguous_times.items())
+        words = "|".join(
+            rf"([1-5]?\d|{numbers}) (?:{'|'.join(words)})" if "n" in key else f"({'|'.join(words)})"
+            for key, words in several
+        )
         ends = f"(?![^\\W_]|[.,:]\\d|(?-i:{self.counted.pattern}))"
-        return re.compile(f"(?i)\\b(?:{words}) ({hours}|\\d{{1,2}}){ends}")
+        return re.compile(rf"(?i)(?<=[^\W\d_]) ({hours}|\d{{1,2}}){ends}"), re.compile(
+            rf"(?i)(?<![\w.,:])(?:{words})\Z"
+        )
 
     @property
     def separators(self) -> str:
@@ -167,6 +223,17 @@ class Language:
         """Return the text with a capital as its first letter."""
         n = 2 if text[:2].lower() in self.digraphs else 1
         return text[:n].upper() + text[n:]
+
+
+def _number_in(text: str, words: tuple[str, ...]) -> int:
+    """Return a number in digits or one of the words; 0 for others."""
+    return int(text) if text.isdecimal() else index_of(text, words)
+
+
+@cache
+def index_of(text: str, words: tuple[str, ...]) -> int:
+    """Return the place, from 1, of the regular expression that a text is; 0 if there is none."""
+    return next((i for i, word in enumerate(words, start=1) if re.fullmatch(word, text)), 0)
 
 
 # What is done by rules, with the keys of which it needs one, for the languages of sources and of translations.
