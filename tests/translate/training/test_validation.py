@@ -90,9 +90,17 @@ def test_validation_batches_that_do_not_fit_are_halved_with_the_same_scores(toy)
 
 
 def test_a_validation_batch_that_does_not_fit_is_found_before_the_first_update(toy):
+    """It is larger than every training batch; of smaller ones it is known that they fit."""
+    toy.settings["cleaning"] = {"test_overlap": False}
+    for side in ("de", "en"):
+        lines = (toy.folder / f"train.{side}").read_text().splitlines(keepends=True)
+        (toy.folder / f"valid.{side}").write_text("".join(lines))
+        (toy.folder / f"train.{side}").write_text("".join(lines[:30]))
     trainer = toy.trainer("run", batch_tokens=999)
-    n = max(len(batch.src) for batch in trainer.parts.validator.batches)
-    assert n > 2
+    largest = max(trainer.parts.validator.batches, key=lambda batch: batch.n_positions)
+    n = len(largest.src)
+    assert largest.n_positions > trainer.parts.feed.largest(0).n_positions
+    assert n > len(trainer.parts.feed.largest(0).src)
     hook = trainer.model.decoder[0].register_forward_hook(
         lambda layer, inputs, output: (
             (_ for _ in ()).throw(MemoryError) if not layer.training and len(output) >= n else None
@@ -102,6 +110,14 @@ def test_a_validation_batch_that_does_not_fit_is_found_before_the_first_update(t
     assert trainer.parts.updater.splitter.n_splits > 0
     hook.remove()
     trainer.train()
+
+
+def test_a_validation_batch_that_is_no_larger_than_a_training_batch_is_not_tried_in_advance(toy):
+    trainer = toy.trainer("run", batch_tokens=999)
+    assert trainer.parts.feed.largest(0).n_positions >= max(b.n_positions for b in trainer.parts.validator.batches)
+    tried = fail_above(trainer.model.eval(), 0)
+    trainer.parts.validator.warm_up(trainer.model, beyond=trainer.parts.feed.largest(0).n_positions)
+    assert not tried
 
 
 def test_ids_of_the_validation_set_stay_in_order(toy):
