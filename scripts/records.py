@@ -55,12 +55,14 @@ def scores_of(run: Path) -> Path:
 def history(run: Path, last_step: int | None = None) -> Record:
     """Return command, commit, seed, machine and cost of a run up to an update; None is the last one.
 
-    The command is without the options that name places, as they do not change the model.
+    The command is without the options that name places, as they do not change the model. The manifest of a run of
+    another program than `translate` names it as `program`, and has in `notes` how it differs from `translate train`.
     """
     manifest, state = read_json(run / "manifest.json"), state_of(run, last_step)
     first = manifest["starts"][0]
+    command = [manifest.get("program", "translate"), *first["command"][1:]]
     return {
-        "command": re.sub(r" --(run|prepared)[ =]\S+", "", " ".join(["translate", *first["command"][1:]])),
+        "command": re.sub(r" --(run|prepared)[ =]\S+", "", " ".join(command)),
         "commit": first["commit"],
         "uncommitted_changes": any(start["uncommitted_changes"] for start in manifest["starts"]),
         "seed": manifest["seed"],
@@ -70,6 +72,7 @@ def history(run: Path, last_step: int | None = None) -> Record:
         "epochs": state["epoch"],
         "tokens": state["tokens"],
         "seconds": state["seconds"],
+        **({"notes": manifest["notes"]} if "notes" in manifest else {}),
     }
 
 
@@ -118,7 +121,7 @@ def parents_on(card: str) -> list[Record | None]:
 def runs_of(card: str) -> list[Record | None]:
     """Return the record of each run on a card, oldest first; None for one without a record."""
     known = {(of["command"], of["commit"][:9]): of for of in records("training")}
-    runs = re.findall(r"^- `(translate .*?)`, commit (\w+), ", card, re.MULTILINE)
+    runs = re.findall(r"^- `(.*?)`, commit (\w+), ", card, re.MULTILINE)
     return [known.get((command, commit[:9])) for command, commit in runs]
 
 

@@ -19,7 +19,9 @@ error. A person writes the weaknesses of the model.
 import argparse
 import functools
 import hashlib
+import itertools
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,10 +68,11 @@ TOY_LINES = 20  # of each corpus in one language
 LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
-    "The code of this project is under Apache-2.0. The weights were trained on text under the licenses of this table; "
-    "whether these reach a model is unsettled. "
+    "The code of this project is under Apache-2.0. "
+    "The weights were trained on text under the licenses of this table{}; whether these reach a model is unsettled. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
+COPYLEFT = ("CC BY-SA", "MPL", "OSL", "ODbL", "GFDL", "GPL", "AGPL", "EUPL")
 ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
 MADE_OF = "made-of.json"  # in a compressed model: digest of the model before compression
 TUNED = "tuned.json"  # in a compressed model: result of `tuned` and digests of its models
@@ -115,7 +118,8 @@ def stages(direction: str) -> list[str]:
         langpair, _, number = name.rpartition("-")
         before = [f"{langpair}-{int(number) - 1}"] if number != "1" else []
         sources = load(RECIPE / f"{name}.toml").data.mono_sources
-        before += [Path(model).name for source in sources for model in (source.model, source.rerank) if model]
+        models = [Path(model) for source in sources for model in (source.model, source.rerank) if model]
+        before += [model.name for model in models if model.parent == RUNS]  # another one is there already
         for needed in dict.fromkeys(before):
             if needed not in order:
                 add(needed)
@@ -126,9 +130,10 @@ def stages(direction: str) -> list[str]:
 
 
 def opposite(direction: str) -> Path:
-    """Return the run of the last stage of the other direction that has a model."""
+    """Return the run of the last stage of the other direction that has a model, or the name of the one that ships."""
     other = "-".join(reversed(direction.split("-")))
-    return next(run for stage in "987654321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
+    runs = (RUNS / f"{other}-{stage}" for stage in "987654321")
+    return next((run for run in runs if is_complete(run / "model")), Path(other))
 
 
 def trained(direction: str, updates: int | None) -> Path:
@@ -281,15 +286,16 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
         "Trained by this project, without third-party weights, by the commands listed under Training. "
-        f"`python scripts/ship.py {config.data.langpair} --to FOLDER` repeats their recipe. Use it with "
+        f"`python scripts/ship.py {config.data.langpair} --to FOLDER` trains by their recipe. Use it with "
         f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
-    yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
+    rows = [*data_rows(run)]
+    yield f"## Data\n\n{licence_note(row['licence'] for row in rows)}\n\n{table(rows)}"
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    rows = (
+    rows = [
         {"set": name, "lines": f"{of['lines']:,}", "weights": weights.precision, **score_cells(of)}
         for name, of in scores.items()
-    )
+    ]
     yield f"## Scores\n\n{search(scores)}\n\n{table(rows)}\n\n" + "  \n".join(signatures(scores.values()))
     if sentences(config.data.langpair).exists():
         yield practical(small)
@@ -318,6 +324,13 @@ def data_rows(run: Path) -> Iterable[dict[str, str]]:
     for cells in map(cells_of, lines):
         rows.setdefault(cells[0], dict(zip(cells_of(header), cells, strict=True)))
     return rows.values()
+
+
+def licence_note(licences: Iterable[str]) -> str:
+    """Return what is known of the licences of the weights, given those of the corpora."""
+    words = {word for licence in licences for word in re.findall(r"CC BY-SA|[A-Za-z]+", licence)}
+    found = [name for name in COPYLEFT if name in words]
+    return LICENCE.format(f", of which {', '.join(found)} are copyleft" if found else "")
 
 
 def cells_of(line: str) -> list[str]:
@@ -361,16 +374,18 @@ def training(run: Path) -> Iterator[str]:
     Raises UserError if a run is lost.
     """
     card = card_before(run)
-    yield from (line.removeprefix("- ") for line in lines_of("Training", card) if line.startswith("- `translate"))
+    before = itertools.takewhile(lambda line: not line.startswith("- final model"), lines_of("Training", card))
+    yield from (line.removeprefix("- ") for line in before)
     for part in lineage(run):
         cost = history(*part)
         yield (
             f"`{cost['command']}`, commit {str(cost['commit'])[:9]}, "
             + ("with uncommitted changes, " if cost["uncommitted_changes"] else "")
             + f"seed {cost['seed']}: {cost['steps']:,} updates, "
-            f"{epochs(cost['epochs'])}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
+            f"{epochs(cost['epochs'])}, {cost['tokens']:,} tokens of both sides; {duration(cost['seconds'])} on "
             f"{machine_name(cost['machine'])}, in {cost['starts']} start{'s' * (cost['starts'] > 1)}"
         )
+        yield from cost.get("notes", ())
     end, share = state_of(run), load(run / "config.json").training.parent_share
     steps = [f"{step:,}" for step in end["averaged"]]
     members = f"checkpoint of update {steps[0]}" if len(steps) == 1 else f"mean of the checkpoints {', '.join(steps)}"
@@ -379,6 +394,11 @@ def training(run: Path) -> Iterator[str]:
         + (f"; {share:.0%} of the final weights are those of the model that the last run began with" if share else "")
     )
     yield f"validation: {end['nll']:.3f} nats a token"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in hours, or in minutes if it is shorter than one hour."""
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.0f} minutes"
 
 
 def epochs(n: int) -> str:

@@ -244,9 +244,10 @@ def git(*arguments: str) -> str:
 def test_evaluation_sets_in_the_training_text_are_those_of_the_cards():
     listed = re.findall(r"^\| [^|`]+ \| `([\w-]+)` \|$", PAGES["fidelity.md"], re.MULTILINE)
     assert len(listed) >= 8
-    for card in (ROOT / "translate" / "models").glob("*/README.md"):
-        data = between(card.read_text(encoding="utf-8"), "## Data", "## Training")
-        assert [name for name in listed if f"\n| {name} | " not in data] == []
+    for name, expected in (("de-en", listed), ("en-de", [])):
+        card = (ROOT / "translate" / "models" / name / "README.md").read_text(encoding="utf-8")
+        data = between(card, "## Data", "## Training")
+        assert [one for one in listed if f"\n| {one} | " in data] == expected
 
 
 def test_numbers_of_the_readme_are_those_of_records():

@@ -5,12 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from records import record_of
+from records import record_of, runs_of
 
 from tests.programs import SCRIPTS, case, program
 from translate.commands.main import main
 from translate.config.load import load
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, is_complete
+from translate.models.registry import locate
 from translate.text.translation import Translation
 
 CONFIG = """
@@ -131,8 +132,11 @@ def test_the_models_that_a_stage_needs_are_made_before_it(direction: str) -> Non
     names = ship.stages(direction)
     for i, name in enumerate(names):
         sources = load(ship.RECIPE / f"{name}.toml").data.mono_sources
-        needed = {Path(model).name for source in sources for model in (source.model, source.rerank) if model}
-        assert needed <= set(names[:i]), name
+        models = {model for source in sources for model in (source.model, source.rerank) if model}
+        assert {Path(model).name for model in models if model.startswith("runs/")} <= set(names[:i]), name
+        assert all(
+            is_complete(locate(Path(model), lambda _: None)) for model in models if not model.startswith("runs/")
+        )
 
 
 def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
@@ -240,6 +244,29 @@ def test_the_card_says_if_a_training_had_uncommitted_changes(
     (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     line, *_ = ship.training(run)
     assert ("with uncommitted changes, seed 1: 2 updates" in line) == changed
+
+
+def test_the_card_tells_a_run_of_another_program_from_one_of_this(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    run, notes = tmp_path / "run", ["it read one pair in 3", "its learning rate was constant"]
+    shutil.copytree("runs/x", run)
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest |= {"program": "loop.py", "notes": notes}
+    manifest["starts"][0]["command"] = ["/there/loop.py", "x.toml", "--seconds", "7"]
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    line, *others = ship.training(run)
+    assert line.startswith("`loop.py x.toml --seconds 7`, commit ")
+    assert others[:2] == notes
+    card = "## Training\n\n" + "\n".join(f"- {one}" for one in (line, *others)) + "\n\n## Scores\n"
+    assert runs_of(card) == [None]  # a run, whose record is not kept
+
+
+def test_the_card_names_licences_that_bind_what_is_made_of_the_text() -> None:
+    note = ship.licence_note(["CC0", "GPL-2+ / CC BY-SA 3.0", "MIT, AGPL-3"])
+    assert ", of which CC BY-SA, GPL, AGPL are copyleft; whether" in note
+    assert "copyleft" not in ship.licence_note(["CC0", "CC BY 4.0", "Apache-2.0"])
 
 
 def test_a_limit_is_the_greatest_with_few_good_translations_under_it() -> None:

@@ -271,7 +271,7 @@ class FrontendSettings(BaseModel):
                 "alternatives": 10,
                 "alignment": True,
                 "requestLimit": 0,
-                "formality": [],
+                "formality": [{"source": "en", "target": "de"}],
                 "models": [
                     {
                         "name": f"{source}-{target}",
