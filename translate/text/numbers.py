@@ -657,7 +657,6 @@ def _at(number: Number, hours: tuple[Hour, ...], is_clock: bool, end: int | None
     return number._replace(end=number.end if end is None else end, what=what)
 
 
-@lru_cache(2**12)
 def _hours(text: str, n_hours: int, half: str, *, is_late: bool) -> tuple[Hour, ...]:
     """Return the times of day that "8" or "8:15" may be; none if it is impossible, as 18 p.m. is.
 
@@ -666,11 +665,18 @@ def _hours(text: str, n_hours: int, half: str, *, is_late: bool) -> tuple[Hour, 
         half: "a" or "p", or "" if it is not named.
         is_late: whether the text has a word such as evening, so that 8 may be 20 in any language.
     """
+    return _hours_of(text, n_hours, half, is_late) if len(text) <= _LONGEST_HOUR else ()
+
+
+@lru_cache(2**12)
+def _hours_of(text: str, n_hours: int, half: str, is_late: bool) -> tuple[Hour, ...]:
     match = _HOUR.fullmatch(text)
     if match is None or int(match[1]) > 2 * _HALF_DAY:
         return ()
     h, minutes = int(match[1]), int(match[2] or 0)
     if half:
+        if h > _HALF_DAY and half == "p" and n_hours > _HALF_DAY:  # 20 uur 's avonds
+            return ((h % (2 * _HALF_DAY), minutes),)
         is_possible = h <= _HALF_DAY and (h > 0 or half == "a")
         return ((h % _HALF_DAY + _HALF_DAY * (half == "p"), minutes),) if is_possible else ()
     if 0 < h <= _HALF_DAY and (n_hours == _HALF_DAY or is_late):
@@ -879,7 +885,7 @@ def _is_month(value: str) -> bool:
 
 def _any_hours(text: str) -> tuple[Hour, ...]:
     """Return the times of day that a number without words beside it may be; 8 may be in either half of the day."""
-    return _hours(text, _HALF_DAY, "", is_late=True) if len(text) <= _LONGEST_HOUR else ()
+    return _hours(text, _HALF_DAY, "", is_late=True)
 
 
 def _unmatched(wanted: Sequence[Number], found: Sequence[Number], *, knows_months: bool) -> list[Number]:

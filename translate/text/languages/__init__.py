@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -116,7 +116,7 @@ class Language:
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for a time, by the hour, or by the hour and minutes.
         relative_times: regular expressions of words before an hour that change it, by the minutes that they add; n in
-            these, as in "-n" and "n-30", is a number before the words.
+            these, as in "-n" and "n-30", is a number before the words. Those of "0" are for `named_hours` alone.
         ambiguous_times: the same of words that may also stand between two numbers that are no time, as in ten to five.
         before_time: matches the words before these, up to them, with which they are a time.
         counted: matches words after a number that it counts, which then is no hour.
@@ -186,14 +186,17 @@ class Language:
             if before is None or before.lastindex is None:
                 continue
             key, number = keys[before.lastindex - 1], before[before.lastindex]
-            n, start, stop = 0, before.start(), hour.end()
+            n, start = 0, before.start()
             if "n" in key and not (n := _number_in(number.lower(), self.hour_words + self.minute_words)):
                 continue
             is_certain = before.lastindex <= len(self.relative_times)
             if not is_certain and n % 5:  # three to four is a range
                 continue
+            if key == "0" and _number_in(hour[1].lower(), self.hour_words):  # at eight is an hour as it is
+                continue
             signed, constant = (-n if key.startswith("-n") else n), int(key.replace("-n", "").replace("n", "") or 0)
             is_clear = is_certain or self.before_time.search(text, max(0, start - _LONGEST_BEFORE), start) is not None
+            stop = hour.end()
             yield TimeFromHour(start, stop, signed + constant, hour[1], is_clear)
 
     @cached_property
@@ -230,7 +233,7 @@ def _number_in(text: str, words: tuple[str, ...]) -> int:
     return int(text) if text.isdecimal() else index_of(text, words)
 
 
-@cache
+@lru_cache(2**12)
 def index_of(text: str, words: tuple[str, ...]) -> int:
     """Return the place, from 1, of the regular expression that a text is; 0 if there is none."""
     return next((i for i, word in enumerate(words, start=1) if re.fullmatch(word, text)), 0)
