@@ -1,6 +1,7 @@
 """The tokenizer restores every text exactly and is the same for the same training sentences."""
 
 import functools
+import io
 import signal
 import subprocess
 import sys
@@ -90,6 +91,41 @@ def test_encoding_words_once_equals_encoding_each_text(tokenizer: Tokenizer, chu
     encoder = WordEncoder(tokenizer)
     for texts in chunks:
         assert encoder(texts) == [tokenizer.encode(text) for text in texts]
+
+
+@functools.cache
+def foreign_tokenizer(rule: str, suffix: bool, across: bool) -> Tokenizer:
+    """A model that this project does not train; with `across`, pieces may have spaces within."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=501 if across else 317,
+        byte_fallback=True,
+        normalization_rule_name=rule,
+        remove_extra_whitespaces=rule != "identity",
+        treat_whitespace_as_suffix=suffix,
+        split_by_whitespace=not across,
+        pad_id=PAD,
+        bos_id=BOS,
+        eos_id=EOS,
+        unk_id=UNK,
+        minloglevel=2,
+    )
+    return Tokenizer(model.getvalue())
+
+
+@pytest.mark.parametrize(
+    "kind", [("identity", True, False), ("nmt_nfkc", False, False), ("identity", False, True)], ids=str
+)
+@given(texts=st.lists(hard_text | st.sampled_from(SENTENCES), max_size=5))
+@example(texts=["der Hund der Hund das", " der  Hund ", "\u2460 \u00bd a\tb"])
+def test_a_tokenizer_whose_pieces_depend_on_spaces_encodes_whole_texts(
+    kind: tuple[str, bool, bool], texts: list[str]
+) -> None:
+    tokenizer = foreign_tokenizer(*kind)
+    assert WordEncoder(tokenizer)(texts) == [tokenizer.encode(text) for text in texts]
 
 
 @given(texts=st.lists(hard_text, max_size=9))
