@@ -39,16 +39,23 @@ def form_of_address(german: str, english: str = "") -> "FormOfAddress | None":
     Args:
         english: its translation, which tells the "Sie" at the beginning of a sentence from "she" and "they".
     """
-    if german.isupper():
+    found = _all_evidence(german, english)
+    if german.isupper() or "archaic" in found or {"formal", "informal"} <= found:
         return None
+    return "formal" if "formal" in found else "informal" if "informal" in found else None
+
+
+def speaks_to_nobody(german: str, english: str) -> bool:
+    """Return whether neither side of a pair shows that it speaks to somebody, in whatever form."""
+    return not german.isupper() and not _SPOKEN_TO.search(english) and not _all_evidence(german, english) - {None}
+
+
+def _all_evidence(german: str, english: str) -> set[str | None]:
     tokens = [".", *_TOKEN.findall(german), "."]
-    found = {
+    return {
         _evidence(before, token, after, english)
         for before, (token, after) in zip(tokens, pairwise(tokens[1:]), strict=False)
     }
-    if "archaic" in found or {"formal", "informal"} <= found:
-        return None
-    return "formal" if "formal" in found else "informal" if "informal" in found else None
 
 
 def _evidence(before: str, token: str, after: str, english: str) -> str | None:

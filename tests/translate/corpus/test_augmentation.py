@@ -268,6 +268,30 @@ def test_symbols_are_numbered_through_a_joined_pair():
     assert joined
 
 
+@pytest.mark.parametrize(
+    ("german", "english", "share"),
+    [
+        ("Haben Sie {}?", "Do you have {}?", {"<formal>": 1.0}),
+        ("Hast du {}?", "Do you have {}?", {"<informal>": 1.0}),
+        ("Ich habe {}.", "I have {}.", {"<formal>": 0.1, "<informal>": 0.1}),
+        ("Man sieht {}.", "You see {}.", {}),  # it speaks to somebody, in no form
+        ("Hast du {}, oder haben Sie es?", "Do you have {}?", {}),
+        ("HABEN SIE {}?", "DO YOU HAVE {}?", {}),
+    ],
+)
+def test_a_pair_that_speaks_to_nobody_has_either_tag(german, english, share):
+    """Within five standard deviations of the binomial distribution."""
+    n, rate = 1500, 0.5
+    pairs = [(english.format(i), german.format(i)) for i in range(n)]
+    found = variants(pairs, AugmentationConfig(formality=rate), 0)
+    assert [source.removeprefix("<formal> ").removeprefix("<informal> ") for source, _ in found] == [
+        s for s, _ in pairs
+    ]
+    for tag in ("<formal>", "<informal>"):
+        p = rate * share.get(tag, 0.0)
+        assert abs(sum(source.startswith(tag) for source, _ in found) - n * p) <= 5 * (n * p * (1 - p)) ** 0.5
+
+
 def test_a_synthetic_source_keeps_its_tag_in_every_variant():
     pairs = [(f"<BT> {source}", target) for source, target in sentences(30)]
     config = AugmentationConfig(case=1, ending=1, title=1, typos=1, joined=1)
