@@ -10,15 +10,15 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transformer.config import CheckpointError
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.exchange import download, importing
 from translate.exchange.argos_package import Package
-from translate.files import json_sha256, new_folder, recover_folders, sha256, write_text
+from translate.files import json_sha256, locked, new_folder, recover_folders, sha256, write_text
 from translate.inference.translator import open_engine
 from translate.models import folder as model_folder
 from translate.models import origin, registry
@@ -106,8 +106,13 @@ def update(name: str, say: Say) -> None:
 
     Raises UserError as `add`, and if the model was not added.
     """
-    folder, before = _added(name)
-    _clean()
+    with _held(name) as (folder, before):
+        _clean()
+        _update_held(folder, before, say)
+
+
+def _update_held(folder: Path, before: Origin, say: Say) -> None:
+    name = folder.name
     if before.kind == "hub" and _COMMIT.fullmatch(before.wanted):
         say(f"{name}: was added at the commit {before.wanted[:12]}, and stays there; add another with --revision")
         return
@@ -151,13 +156,22 @@ def _update(before: Origin, wanted: Wanted, say: Say) -> None:
 
 def remove(name: str, say: Say) -> None:
     """Remove an added model; UserError if there is none of this name. Files in the cache of the hub stay."""
-    folder, _ = _added(name)
-    _clean()
-    doomed = folder.with_name(f".{name}.removed-{os.urandom(8).hex()}")
-    folder.rename(doomed)  # so that no process finds half of it
-    with suppress(FileNotFoundError):  # another command is cleaning up
-        shutil.rmtree(doomed)
-    say(f"removed {name}")
+    with _held(name) as (folder, _):
+        _clean()
+        doomed = folder.with_name(f".{name}.removed-{os.urandom(8).hex()}")
+        target = f", a link; {os.path.realpath(folder)} stays" if folder.is_symlink() else ""
+        folder.rename(doomed)  # so that no process finds half of it
+        with suppress(FileNotFoundError):  # another command is cleaning up
+            _delete(doomed)
+    say(f"removed {name}{target}")
+
+
+def _delete(path: Path) -> None:
+    """Delete a folder, or a link and not what it leads to."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path)
 
 
 def added() -> list[str]:
@@ -183,11 +197,27 @@ def _added(name: str) -> tuple[Path, Origin]:
     return folder, found
 
 
+@contextmanager
+def _held(name: str) -> Iterator[tuple[Path, Origin]]:
+    """Yield the folder and the origin of an added model, which no other command updates or removes in this block."""
+    folder, _ = _added(name)
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / origin.FILE))
+        except BlockingIOError as error:
+            raise UserError(f"{name}: another command updates or removes it; wait until it is done") from error
+        except OSError as error:
+            _added(name)  # names it if it was removed meanwhile
+            raise UserError(f"{folder / origin.FILE}: cannot be locked: {reason(error)}") from error
+        yield _added(name)
+
+
 def _clean() -> None:
     """Remove what killed commands left, and nothing of a command that is running."""
     for path in _place().glob(".*.removed-*"):
         if _REMOVED.fullmatch(path.name):
-            shutil.rmtree(path, ignore_errors=True)  # perhaps while the command that renamed it does so too
+            with suppress(OSError):  # perhaps the command that renamed it does so too
+                _delete(path)
     recover_folders(_place())
     download.clean(_downloads())
 
@@ -377,6 +407,8 @@ def _install(found: _Found, wanted: Wanted, say: Say, *, replaces: bool = False)
         known = replace(found.origin, to=wanted.target_language or "")
         known.save(new)
         _write_card(name, known, spec, new)
+        if replaces and not place.exists():  # where there are no locks
+            raise UserError(f"{name}: was removed meanwhile, and stays so; add it again with translate models add")
         n_bytes = sum(path.stat().st_size for path in new.iterdir())
     about = ", ".join(filter(None, [f"{n_bytes / 1e6:.1f} MB", known.license, known.revision[:12]]))
     say(f"added {name} ({about}){said}")

@@ -1,7 +1,7 @@
 """Downloads: files of a repository of the Hugging Face hub, and a file at an address.
 
-The hub's client keeps what has arrived in its cache, so that an interrupted download goes on with the next file; it
-reads HF_TOKEN, HF_ENDPOINT, HF_HOME and HF_HUB_OFFLINE. A file at an address goes on where it was interrupted, if the
+The hub's client keeps the files that have arrived in its cache, and an interrupted one is downloaded anew; it reads
+HF_TOKEN, HF_ENDPOINT, HF_HOME and HF_HUB_OFFLINE. A file at an address goes on where it was interrupted, if the
 server says that it has not changed; what cannot go on is not kept.
 """
 
@@ -78,6 +78,7 @@ def snapshot(repository: str, revision: str | None, choose: Choose) -> Snapshot:
         raise UserError(f"{repository}: the hub names no commit of it; name one with --revision")
     files = {file.rfilename: file for file in info.siblings or []}
     names = choose(files)
+    _clean_cache(repository)
     with _asking(repository, revision):  # by the name of the revision, which the cache then knows offline
         huggingface_hub.hf_hub_download(repository, names[0], revision=revision)
     folder = Path()
@@ -87,6 +88,22 @@ def snapshot(repository: str, revision: str | None, choose: Choose) -> Snapshot:
         _verify(repository, path, files[name])
         folder = path.parents[name.count("/")]
     return Snapshot(folder, names, info.sha)
+
+
+def _clean_cache(repository: str) -> None:
+    """Remove what killed downloads of a repository left in the cache of the hub's client, which never uses it again.
+
+    A file that another process downloads is passed over, by the lock that the client holds for it.
+    """
+    from huggingface_hub import constants
+
+    cache, folder = Path(constants.HF_HUB_CACHE), f"models--{repository.replace('/', '--')}"
+    for path in (cache / folder / "blobs").glob("*.incomplete"):
+        lock = cache / ".locks" / folder / f"{path.name.partition('.')[0]}.lock"
+        with suppress(OSError):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            with locked(lock, certain=True):
+                path.unlink()
 
 
 def is_offline() -> bool:

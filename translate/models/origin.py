@@ -16,6 +16,7 @@ FILE = "source.json"
 Kind = Literal["hub", "address", "path"]
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL)
+_LONGEST = 100  # characters of a license
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,17 @@ def front_matter(card: str) -> tuple[dict[str, Any], str]:
         return {}, card
     try:
         values = yaml.safe_load(found[1])
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date or a number that cannot be
         values = None
     return values if isinstance(values, dict) else {}, card[found.end() :]
 
 
 def license_of(card: str) -> str:
-    """Return the license that a card of the hub names; "" for none."""
+    """Return the license that a card of the hub names, at most 100 characters of it; "" for none."""
     values, _ = front_matter(card)
     named = values.get("license_name") if values.get("license") == "other" else values.get("license")
     several = named if isinstance(named, list) else [named]
-    return ", ".join(str(one) for one in several if one)
+    # Cut before they are joined: a short card may repeat a long text by aliases, and nest lists without end.
+    texts = [" ".join(one[: 2 * _LONGEST].split()) for one in several[:_LONGEST] if isinstance(one, str)]
+    license = ", ".join(filter(None, texts))
+    return license if len(license) <= _LONGEST else f"{license[: _LONGEST - 3]}..."

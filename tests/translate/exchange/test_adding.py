@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,6 +192,85 @@ def test_only_added_models_are_removed(hub: Hub, models: Path, capsys: pytest.Ca
     for name in ("tiny-de-en", "de-en", "../models/own", "", "."):
         assert "no added model has this name" in refused(capsys, "remove", name)
     assert (models / "own").is_dir()
+
+
+def test_of_a_model_that_is_a_link_the_link_is_removed(
+    hub: Hub, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    elsewhere = tmp_path / "disk/tiny"
+    elsewhere.parent.mkdir()
+    (models / "tiny-de-en").rename(elsewhere)
+    before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
+    (models / "tiny-de-en").symlink_to(elsewhere)
+    (models / ".old.removed-0123456789abcdef").symlink_to(elsewhere)  # of a killed command
+    told(capsys)
+    assert main(["models", "remove", "tiny-de-en"]) == 0
+    assert f"removed tiny-de-en, a link; {elsewhere} stays" in told(capsys)
+    assert not any(models.iterdir())
+    assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
+
+
+@pytest.mark.parametrize("other", ["remove", "update"])
+def test_a_model_that_is_being_updated_is_not_removed(
+    other: str, hub: Hub, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    hub.repositories[NAME].commits["f" * 40] = marian_files(8)
+    hub.stalls["model.safetensors"] = 100_000
+    told(capsys)
+    update = [sys.executable, "-m", "translate", "models", "update", "tiny-de-en"]
+    settings = environment(hub, tmp_path) | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    with subprocess.Popen(update, env=settings) as process:
+        assert hub.stalled.wait(60)
+        assert "another command updates or removes it; wait until it is done" in refused(capsys, other, "tiny-de-en")
+        hub.go_on.set()
+        assert process.wait(120) == 0
+    assert main(["models", "remove", "tiny-de-en"]) == 0
+    assert not any(models.iterdir())
+
+
+def test_without_locks_an_update_does_not_bring_a_removed_model_back(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME]) == 0
+    hub.repositories[NAME].commits["f" * 40] = marian_files(8)
+    told(capsys)
+    opened = adding.open_engine
+
+    def removed(*arguments: Any) -> Any:
+        shutil.rmtree(models / "tiny-de-en")
+        return opened(*arguments)
+
+    monkeypatch.setattr(adding, "open_engine", removed)
+    assert "tiny-de-en: was removed meanwhile, and stays so" in refused(capsys, "update", "tiny-de-en")
+    assert not any(models.iterdir())
+
+
+def test_what_a_killed_download_left_in_the_cache_is_removed_unless_it_is_still_locked(
+    hub: Hub, models: Path, tmp_path: Path
+) -> None:
+    filelock = pytest.importorskip("filelock")
+    hub.add(NAME, marian_files())
+    folder = "models--owner--tiny-de-en"
+    digests = ["a" * 40, "b" * 40, "c" * 40]
+    parts = [tmp_path / "cache" / folder / "blobs" / f"{digest}.0123abcd.incomplete" for digest in digests]
+    parts[0].parent.mkdir(parents=True)
+    parts[2] = parts[2].with_name(f"{digests[2]}.incomplete")  # as older clients name it
+    other = tmp_path / "cache/models--owner--other/blobs/x.incomplete"
+    other.parent.mkdir(parents=True)
+    for path in (*parts, other):
+        path.write_bytes(b"1")
+    lock = tmp_path / "cache/.locks" / folder / f"{digests[1]}.lock"
+    lock.parent.mkdir(parents=True)
+    with filelock.FileLock(lock):
+        assert main(["models", "add", NAME]) == 0
+    assert [path.exists() for path in (*parts, other)] == [False, True, False, True]
+    assert main(["models", "add", NAME, "--name", "again"]) == 0
+    assert [path.exists() for path in (*parts, other)] == [False, False, False, True]
 
 
 def test_a_broken_connection_goes_on_and_the_bytes_are_equal(hub: Hub, models: Path) -> None:
@@ -574,6 +654,7 @@ def test_a_killed_download_is_done_by_the_same_command(tmp_path: Path) -> None:
         subprocess.run(add, env=settings, check=True, capture_output=True)
         again = [path.rpartition("/")[2] for method, path, _ in hub.requests[before:] if "/cdn/" in path]
         assert again == ["model.safetensors"]
+        assert not [*(tmp_path / "hf").rglob("*.incomplete")]
         blobs = {path.read_bytes() for path in (tmp_path / "hf").rglob("snapshots/*/*")}
         assert blobs == {files[name] for name in NEEDED}
         model = tmp_path / "home" / "models" / "tiny-de-en"
