@@ -1,6 +1,7 @@
 """Errors caused by user input: one sentence that says what, where and how to mend it; messages; optional packages."""
 
 import errno
+import os
 import re
 import signal
 import sys
@@ -25,6 +26,7 @@ _REMEDIES = {
 }
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OS_ERROR = re.compile(r"\(os error (\d{1,5})\)")
 
 Say = Callable[[str], None]  # shows one message to the user
 
@@ -83,8 +85,15 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def reason(error: OSError) -> str:
-    """Return what the operating system says of an error, with a remedy where it is known."""
+def reason(error: Exception) -> str:
+    """Return what the operating system says of an error, with a remedy where it is known.
+
+    Args:
+        error: an OSError, or an error of a library in Rust, such as safetensors, that names the number of one.
+    """
+    if not isinstance(error, OSError):
+        found = _OS_ERROR.search(str(error))
+        return reason(OSError(int(found[1]), os.strerror(int(found[1])))) if found else str(error)
     remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
     return f"{error.strerror or error}{remedy}"
 

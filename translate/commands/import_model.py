@@ -50,4 +50,8 @@ def run(options: Import) -> None:
     if options.sentences is not None and not (folder / "config.json").is_file():
         raise UserError("--sentences: only Marian models are checked on sentences; leave it out")
     texts = None if options.sentences is None else sentences_for_check(options.sentences, None)
-    say(f"wrote {out}{importing.import_folder(folder, out, texts, source=options.source, target=options.target)}")
+    try:
+        said = importing.import_folder(folder, out, texts, source=options.source, target=options.target)
+    except model_folder.NoLanguagesError as error:
+        raise UserError(f"{folder}: does not name its languages; name them with --source and --target") from error
+    say(f"wrote {out}{said}")

@@ -27,7 +27,9 @@ from translate.models.folder import (
     EXPORTED_FILES,
     FILES,
     LanguageError,
+    NoLanguagesError,
     TranslationSpec,
+    WritingError,
     model_in,
     writing,
 )
@@ -398,7 +400,7 @@ def _install(found: _Found, wanted: Wanted, say: Say, *, replaces: bool = False)
         _check_new(name)
     place = _place() / name
     with writing(place, replace=replaces), new_folder(place, replace=replaces, durable=True) as new:
-        with _named(found, new):
+        with _named(found, new, place):
             said = _write_model(found, wanted, new)
             spec = _with_languages(TranslationSpec.load(new), wanted, new)
             target = spec.target if spec.target in spec.targets else spec.targets[0]
@@ -416,11 +418,18 @@ def _install(found: _Found, wanted: Wanted, say: Say, *, replaces: bool = False)
 
 
 @contextmanager
-def _named(found: _Found, new: Path) -> Iterator[None]:
-    """Name the source in errors of this block, instead of the folders that it was copied from and to."""
+def _named(found: _Found, new: Path, place: Path) -> Iterator[None]:
+    """Name the source in errors of this block, instead of the folders that it was copied from and to.
+
+    Where the model cannot be written, the place is named that it was to have.
+    """
     shown = str(found.path) if found.origin.kind == "path" else found.origin.source
     try:
         yield
+    except WritingError as error:
+        raise UserError(str(error).replace(str(new / _IMPORTED), str(place)).replace(str(new), str(place))) from error
+    except NoLanguagesError as error:
+        raise UserError(f"{shown}: does not name its languages; name them with --from and --to") from error
     except (UserError, CheckpointError) as error:
         said = str(error)
         for path in (new / _IMPORTED, new, found.path):

@@ -14,6 +14,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -140,7 +141,8 @@ def _asking(repository: str, revision: str | None) -> Iterator[None]:
     from huggingface_hub import constants, errors
 
     try:
-        yield
+        with _quiet():
+            yield
     except errors.GatedRepoError as error:
         page = f"{constants.ENDPOINT}/{repository}"
         raise UserError(
@@ -157,6 +159,22 @@ def _asking(repository: str, revision: str | None) -> Iterator[None]:
         ) from error
     except Exception as error:
         raise UserError(f"{repository}: {_cause(error)}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence warnings of the hub's client, whose failures `_asking` words, unless the user has chosen what it logs."""
+    from huggingface_hub.utils import logging
+
+    level = logging.get_verbosity()
+    with warnings.catch_warnings():
+        if "HF_HUB_VERBOSITY" not in os.environ:
+            warnings.filterwarnings("ignore", module="huggingface_hub")
+            logging.set_verbosity(logging.ERROR)
+        try:
+            yield
+        finally:
+            logging.set_verbosity(level)
 
 
 def _cause(error: Exception) -> str:

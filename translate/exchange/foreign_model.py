@@ -26,6 +26,7 @@ from transformer.config import ConfigError, ModelConfig, SearchConfig
 from transformer.model import Transformer
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError, reason
+from translate.models.folder import NoLanguagesError
 from translate.options import is_language_code
 from translate.text.translation import decoding
 
@@ -146,10 +147,12 @@ class ForeignFolder:
                 raise self.unsupported(f"{encoder} = {shown(one)} with {decoder} = {shown(other)}")
 
     def languages(self, source: object, target: object) -> tuple[str, str]:
-        """Return both languages; UserError if one is missing or is no code of a language."""
+        """Return both languages; NoLanguagesError if one is missing or is no code of a language."""
         for language in (source, target):
             if not is_language_code(language):
-                raise UserError(f"{self.path}: does not name its languages; name the source and the target language")
+                raise NoLanguagesError(
+                    f"{self.path}: does not name its languages; name the source and the target language"
+                )
         return str(source), str(target)
 
     def decoding(self, values: Mapping[str, Any], settings: str) -> SearchConfig:

@@ -128,6 +128,10 @@ class Translator:
         say = say or (lambda message: print(message, file=sys.stderr))
         opening, search = opening or Opening(), search or Search()
         engine = open_engine(locate(path, say, exported=True), opening)
+        reranker = None
+        if search.rerank:
+            reranker = open_scorer(locate(search.rerank, say, exported=True), opening, engine.spec.source)
+        translator = cls(engine, search, document, reranker=reranker)  # before the notes, which an error makes useless
         if not engine.can_align:
             say(
                 f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
@@ -136,10 +140,7 @@ class Translator:
         if not (document and document.is_bare):
             for note in lacking_rules(engine.spec):
                 say(note)
-        reranker = None
-        if search.rerank:
-            reranker = open_scorer(locate(search.rerank, say, exported=True), opening, engine.spec.source)
-        return cls(engine, search, document, reranker=reranker)
+        return translator
 
     @overload
     def __call__(self, text: str) -> str: ...

@@ -44,6 +44,14 @@ class LanguageError(UserError):
     """A model does not translate between the languages that were asked for."""
 
 
+class NoLanguagesError(UserError):
+    """A model does not name its languages, and nobody else did."""
+
+
+class WritingError(UserError):
+    """A model cannot be written where it was to be."""
+
+
 @dataclass(frozen=True)
 class TranslationSpec:
     """Languages, default decoding and length limits of a model.
@@ -323,8 +331,7 @@ def writing(to: Path, *, replace: bool = False) -> Iterator[None]:
         yield
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         refuse_existing(to, replace=replace)
-        cause = reason(error) if isinstance(error, OSError) else error
-        raise UserError(f"{to}: cannot write the model: {cause}; nothing was changed there") from error
+        raise WritingError(f"{to}: cannot write the model: {reason(error)}; nothing was changed there") from error
 
 
 def refuse_existing(to: Path, *, replace: bool = False) -> None:

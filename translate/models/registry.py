@@ -15,6 +15,8 @@ CARDS = ("README.md", "card.md")
 DEFAULT = "de-en"  # the installed model that is used when none is named
 RUNS = Path("runs")
 
+_MOST_PAIRS = 12  # in a message
+
 
 def places() -> list[Path]:
     """The folders of installed models: those that ship with the program, then the user's."""
@@ -161,13 +163,22 @@ def _holds_a_model(folder: Path) -> bool:
 def _installed_for(source: str | None, target: str | None, say: Say, *, exported: bool = True) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
     models = fitting([folder for _, folder in installed(exported=exported)], source, target, say)
-    pairs = sorted({(spec.source, target or spec.target) for spec in map(TranslationSpec.load, models)})
+    specs = [TranslationSpec.load(folder) for folder in models]
+    pairs = {(spec.source, target or spec.target) for spec in specs}
     if len(pairs) > 1:
-        known = ", ".join(f"{one} to {other}" for one, other in pairs)
+        asked = sorted({(spec.source, one) for spec in specs for one in _choices(spec, target)})
+        known = ", ".join(f"{one} to {other}" for one, other in asked[:_MOST_PAIRS])
+        if len(asked) > _MOST_PAIRS:
+            known += f" and {len(asked) - _MOST_PAIRS} more, which translate models --json lists"
         raise UserError(f"several models translate {_wanted(source, target)}: {known}; name both with --from and --to")
     if len(models) > 1:
         say(f"using {models[0]}, the first of {len(models)} models {_wanted(source, target)}")
     return models[0] if models else None
+
+
+def _choices(spec: TranslationSpec, target: str | None) -> list[str]:
+    """Return the target languages that a user can ask for with --to: those of a group, not the group."""
+    return [target] if target else spec.targets if spec.needs_choice else [spec.target]
 
 
 def fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:

@@ -143,8 +143,9 @@ def save(
             }
             write_json(partial / "state.json", {**meta, "digest": json_sha256(meta)})
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        cause = reason(error) if isinstance(error, OSError) else error
-        raise UserError(f"{folder}: cannot save the checkpoint: {cause}; earlier checkpoints are untouched") from error
+        raise UserError(
+            f"{folder}: cannot save the checkpoint: {reason(error)}; earlier checkpoints are untouched"
+        ) from error
     return folder
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import SafetensorError
 
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange import hub as hubs
@@ -579,6 +580,58 @@ def test_a_full_disk_is_one_sentence_wherever_it_is_full(
     assert "tiny-de-en: cannot write the model: No space left on device" in error
     assert not any(models.iterdir())
     assert main(["models", "add", NAME]) == 0
+
+
+def test_a_full_disk_names_the_place_of_the_model_and_not_its_source(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    hub.add(NAME, marian_files())
+    monkeypatch.setattr("transformer.checkpoint_io.save_model", full)
+    error = refused(capsys, "add", NAME)
+    assert f"{models / 'tiny-de-en'}: cannot write the model: No space left on device; free space on the disk" in error
+    assert not any(models.iterdir())
+
+
+def test_a_failure_of_the_client_of_the_hub_is_said_once_and_not_by_it(hub: Hub, tmp_path: Path) -> None:
+    """Its warnings of a nearly full cache and of a connection that breaks come on stderr."""
+    script = (
+        "import shutil, sys; from collections import namedtuple; import huggingface_hub.file_download as client;"
+        "client.time.sleep = lambda seconds: None;"
+        "client.shutil.disk_usage = lambda path: namedtuple('Usage', 'free')(1);"
+        "from translate.commands.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    hub.add(NAME, marian_files())
+    add = [sys.executable, "-c", script, "models", "add", NAME]
+    settings = environment(hub, tmp_path) | {"PYTHONPATH": str(Path(__file__).parents[3]), "HF_HUB_DISABLE_XET": "1"}
+    settings |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    for variable, is_quiet in (({}, True), ({"HF_HUB_VERBOSITY": "warning"}, False)):
+        hub.breaks["model.safetensors"] = [1000, *[0] * 9]
+        done = subprocess.run(add, env=settings | variable, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert (done.stderr.count("\n") == 1) == is_quiet, done.stderr
+        assert ("Trying to resume" in done.stderr) != is_quiet
+        assert "cannot be reached, or the connection broke" in done.stderr
+
+
+def test_a_model_that_names_no_languages_gets_them_by_options(
+    hub: Hub, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: content for name, content in marian_files().items() if name != "tokenizer_config.json"}
+    hub.add(NAME, files)
+    Path("theirs").mkdir()
+    for name, content in files.items():
+        Path("theirs", name).write_bytes(content)
+    for arguments in ([NAME], ["./theirs"], [NAME, "--from", "de"], [NAME, "--to", "en"]):
+        error = refused(capsys, "add", *arguments)
+        assert "theirs" in error or NAME in error
+        assert "does not name its languages; name them with --from and --to" in error
+    assert main(["import", "theirs", "--out", "ours"]) == 2
+    assert "theirs: does not name its languages; name them with --source and --target" in told(capsys)
+    assert main(["models", "add", NAME, "--from", "de", "--to", "en"]) == 0
+    assert main(["models", "update"]) == 0
 
 
 def test_arguments_that_would_be_ignored_are_refused(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:

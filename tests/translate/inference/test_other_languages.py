@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from transformer.config import SearchConfig
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
+from translate.errors import UserError
 from translate.inference import pipeline
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.serving.settings import Serve
-from translate.text.translation import Document, Opening, Translation
+from translate.text.translation import Document, Opening, Search, Translation
 
 FRENCH = ["« Où vas-tu ? »", "M. Roux part à 14 h 30.", "L'homme paie 1 234,50 €, p. ex. aujourd'hui !"]
 TORCH = Opening(engine="torch", device="cpu", threads=1)
@@ -85,6 +87,21 @@ def test_a_language_without_rules_is_named_once_with_what_is_off(save: Save) -> 
     assert "names of months" in note
     assert len(heard("es", "pt", save)) == 2
     assert heard("es", "en", save, Document(format="lines", checks=False)) == []  # no rule is used
+
+
+def test_a_note_comes_only_with_a_translator(save: Save) -> None:
+    """One sentence says why there is none, and nothing else is said."""
+    notes: list[str] = []
+    folder = save("de", "gmq")
+    spec = replace(TranslationSpec.load(folder), tags={"da": "▁", "sv": "▁"})
+    spec.save(folder)
+    for search in (Search(), Search(rerank=save("fr", "es")), Search(formality="formal")):
+        for path in (folder, save("de", "mul")):
+            if path != folder and search == Search():
+                continue
+            with pytest.raises(UserError):
+                Translator.load(path, search, opening=TORCH, say=notes.append)
+    assert notes == []
 
 
 def test_the_command_finds_a_french_model_and_says_what_a_language_lacks(

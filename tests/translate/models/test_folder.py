@@ -1,11 +1,13 @@
 """A model folder is complete, its parts belong together, and a run directory leads to its model."""
 
+import errno
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from transformer.config import CheckpointError
@@ -50,6 +52,17 @@ def test_a_failure_leaves_no_files(tmp_path: Path, error: BaseException) -> None
     with pytest.raises(type(error)):
         fail_half_way()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_named_as_one_whoever_says_it(parts: ModelFolder, tmp_path: Path) -> None:
+    said = f"Error while serializing: I/O error: No space left on device (os error {errno.ENOSPC})"
+    for error in (SafetensorError(said), OSError(errno.ENOSPC, "No space left on device")):
+        with pytest.raises(UserError) as caught, model_folder.writing(tmp_path / "model"):
+            raise error
+        expected = "No space left on device; free space on the disk"
+        assert f"{tmp_path / 'model'}: cannot write the model: {expected}; nothing" in str(caught.value)
+    with pytest.raises(UserError, match="cannot write the model: no such header"), model_folder.writing(tmp_path / "x"):
+        raise SafetensorError("no such header")
 
 
 def test_a_disk_error_gives_a_one_sentence_error(parts: ModelFolder, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from translate.errors import UserError
 from translate.files import new_folder
 from translate.inference.translator import Translator
 from translate.models import registry
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.models.registry import find_model, locate
 from translate.text.translation import Opening
 
@@ -240,6 +240,34 @@ def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> N
         find_model(None, fail, source="fr", target="de")
     with pytest.raises(UserError, match="translates from en to de, not from de"):
         find_model(Path("en-de"), fail, source="de")
+
+
+def test_languages_that_leave_a_choice_are_listed_as_they_are_asked_for(parts: ModelFolder) -> None:
+    """A group of languages, such as gmq, is no language that a user can ask for."""
+
+    def group(place: str, source: str, target: str, *codes: str) -> None:
+        model(parts, place, source, target)
+        spec = TranslationSpec.load(Path(place))
+        replace(spec, tags={code: f">>{code}<<" for code in codes}).save(Path(place))
+
+    model(parts, "user/de-en")
+    group("user/de-north", "de", "gmq", "da", "nb", "sv")
+    with pytest.raises(UserError) as caught:
+        find_model(None, fail, source="de")
+    assert ": de to da, de to en, de to nb, de to sv; name both" in str(caught.value)
+    group("user/de-sv", "de", "sv", "da", "nb", "sv")  # for which a language was chosen
+    with pytest.raises(UserError) as caught:
+        find_model(None, fail, source="de")
+    assert ": de to da, de to en, de to nb, de to sv; name both" in str(caught.value)
+    model(parts, "user/fr-sv", "fr", "sv")
+    with pytest.raises(UserError, match="translate to sv: de to sv, fr to sv; name both"):
+        find_model(None, fail, target="sv")
+    group("user/de-mul", "de", "mul", *(f"x{letter}" for letter in "abcdefghijklmnopqrstuvw"))
+    with pytest.raises(UserError) as caught:
+        find_model(None, fail, source="de")
+    assert "gmq" not in str(caught.value)
+    assert str(caught.value).count("de to") == 12
+    assert "and 15 more, which translate models --json lists; name both" in str(caught.value)
 
 
 @pytest.mark.parametrize("verb", ["text --from de Ja", "decode Ja", "score a.de a.en", "evaluate --valid"])
