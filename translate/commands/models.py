@@ -48,7 +48,8 @@ class Listed:
 
     Attributes:
         name: the name that --model accepts.
-        target: a language, or several, separated by commas.
+        target: a language, or several, separated by commas; the one that was chosen comes first.
+        needs_choice: whether each translation must name one of them with --to.
         precision: of the stored weights: "fp32", "bf16" or "int8".
         license: of an added model, as its authors name it; "" if it is unknown.
         about: the first line of its card; "" if it has none.
@@ -58,6 +59,7 @@ class Listed:
     name: str
     source: str
     target: str
+    needs_choice: bool
     parameters: int
     precision: str
     bytes: int
@@ -76,7 +78,12 @@ def run(options: Models) -> None:
     if str(options.model) in ACTIONS:
         _change(options)
         return
-    _refuse_unused(options, ("source", "name", "revision", "from_language", "to_language"))
+    if options.model is not None and options.source is not None:
+        raise UserError(
+            f"{options.model}: is no action of translate models; write {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]} "
+            f"before {options.source}, or one name alone to see its card"
+        )
+    _refuse_unused(options, ("name", "revision", "from_language", "to_language"))
     if options.model is not None:
         _show(options.model, options.as_json)
         return
@@ -143,9 +150,8 @@ def _change(options: Models) -> None:
 def _refuse_unused(options: Models, names: tuple[str, ...]) -> None:
     """Raise UserError for an argument that would be ignored."""
     for name in names:
-        if (value := getattr(options, name)) is not None:
-            shown = value if name == "source" else f"--{name.removesuffix('_language')}"
-            raise UserError(f"{shown}: is only for translate models add; leave it out")
+        if getattr(options, name) is not None:
+            raise UserError(f"--{name.removesuffix('_language')}: is only for translate models add; leave it out")
 
 
 def _show(name: Path, as_json: bool) -> None:
@@ -168,6 +174,7 @@ def _read(name: str, folder: Path) -> Listed:
         name=name,
         source=spec.source,
         target=", ".join(spec.targets),
+        needs_choice=spec.needs_choice,
         parameters=weights.n_parameters,
         precision=weights.precision,
         bytes=n_bytes,
@@ -182,8 +189,8 @@ def _table(found: list[Listed]) -> str:
     """A header and one line per model, in columns."""
     rows = [("name", "languages", "parameters", "size", "weights", "where", "about")]
     for model in found:
-        targets = model.target.split(", ")
-        into = model.target if len(targets) == 1 else f"{len(targets)} languages"
+        first, *others = model.target.split(", ")
+        into = f"{len(others) + 1} languages" if model.needs_choice else first
         languages, size = f"{model.source}-{into}", f"{model.bytes / 1e6:.1f} MB"
         count = f"{model.parameters / 1e6:.2f} M"
         rows.append((model.name, languages, count, size, model.precision, model.path, model.about))

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from transformer.config import CheckpointError
 from translate.errors import Say, UserError, reason
@@ -44,6 +45,8 @@ _REMOVED = re.compile(r"\..+\.removed-[0-9a-z_]{8,16}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PACKAGES = (".argosmodel", ".zip")
+_HUBS = ("huggingface.co", "www.huggingface.co", "hf.co")  # HF_ENDPOINT may be a mirror of it
+_PAGES = ("tree", "blob", "commit")  # of a repository, before a revision; "resolve" is before a file
 
 _CARD, _IMPORTED = "README.md", "imported"
 _TRANSLATION = "translation.json"  # of models of this project
@@ -102,7 +105,7 @@ def add(wanted: Wanted, say: Say) -> Path:
 
 
 def update(name: str, say: Say) -> None:
-    """Replace an added model by the newest one of its source, if there is a newer one; otherwise it is unchanged.
+    """Replace an added model by the newest one of its source, if there is a newer one or if the model is damaged.
 
     With HF_HUB_OFFLINE the newest one of the hub is that of the cache.
 
@@ -114,22 +117,22 @@ def update(name: str, say: Say) -> None:
 
 
 def _update_held(folder: Path, before: Origin, say: Say) -> None:
-    name = folder.name
-    if before.kind == "hub" and _COMMIT.fullmatch(before.wanted):
+    name, is_damaged = folder.name, _is_damaged(folder)
+    if not is_damaged and before.kind == "hub" and _COMMIT.fullmatch(before.wanted):
         say(f"{name}: was added at the commit {before.wanted[:12]}, and stays there; add another with --revision")
         return
-    if before.kind == "address" and download.Address.read(before.source).sha256:
+    if not is_damaged and before.kind == "address" and download.Address.read(before.source).sha256:
         say(f"{name}: was added with the digest of its file, and stays as it is")
         return
     wanted = Wanted(
         source=before.source,
         name=name,
         revision=before.wanted or None,
-        source_language=TranslationSpec.load(folder).source,
+        source_language=None if is_damaged else TranslationSpec.load(folder).source,
         target_language=before.to or None,
     )
     try:
-        _update(before, wanted, say)
+        _update(before, wanted, say, is_damaged=is_damaged)
     except download.GoneError as error:
         raise UserError(
             f"{before.source}: is gone, or you may not read it any more, and {name} stays as it is; restore it, or "
@@ -142,15 +145,26 @@ def _update_held(folder: Path, before: Origin, say: Say) -> None:
         ) from error
 
 
-def _update(before: Origin, wanted: Wanted, say: Say) -> None:
+def _is_damaged(folder: Path) -> bool:
+    """Return whether an added model cannot be used."""
+    try:
+        open_engine(folder, Opening(target=TranslationSpec.load(folder).targets[0]))
+    except (UserError, CheckpointError):
+        return True
+    return False
+
+
+def _update(before: Origin, wanted: Wanted, say: Say, *, is_damaged: bool) -> None:
     name, is_hub = wanted.name, before.kind == "hub"
     if is_hub and download.is_offline():
         say(f"{name}: HF_HUB_OFFLINE is set, so the cache is used, and no newer revision is looked for")
-    if is_hub and download.newest_commit(before.source, wanted.revision) == before.revision:
+    if is_damaged:
+        say(f"{name}: is damaged, and is added again")
+    elif is_hub and download.newest_commit(before.source, wanted.revision) == before.revision:
         say(f"{name}: is up to date ({before.revision[:12]})")
         return
     with _found_again(before, say) as found:
-        if not is_hub and found.origin.sha256 == before.sha256:
+        if not is_hub and not is_damaged and found.origin.sha256 == before.sha256:
             say(f"{name}: is up to date")
         else:
             _install(found, wanted, say, replaces=True)
@@ -178,10 +192,7 @@ def _delete(path: Path) -> None:
 
 def added() -> list[str]:
     """Return the names of the added models."""
-    place = _place()
-    return [
-        name for name, folder in registry.installed() if folder == place / name and (folder / origin.FILE).is_file()
-    ]
+    return sorted(path.parent.name for path in _place().glob(f"[!.]*/{origin.FILE}") if path.is_file())
 
 
 def _place() -> Path:
@@ -262,13 +273,15 @@ def _found(wanted: Wanted, say: Say) -> Iterator[_Found]:
     """Yield the files of a source, downloaded if they are elsewhere."""
     source, path = wanted.source, _expanded(wanted.source)
     is_there = bool(source) and os.path.exists(path)
-    repository = None if is_there else _repository(source)
+    repository, revision = (None, None) if is_there else _repository(source)
+    if None not in (revision, wanted.revision) and revision != wanted.revision:
+        raise UserError(f"--revision {wanted.revision}: {source} names another one; leave --revision out")
     if wanted.revision is not None and not repository:
         raise UserError(f"--revision: {source} is no repository of the hub; leave it out")
     if is_there:
         yield _from_path(path, say)
     elif repository:
-        yield _from_hub(repository, wanted.revision)
+        yield _from_hub(repository, wanted.revision or revision)
     elif source.lower().startswith(("http://", "https://")):
         with _from_address(source) as found:
             yield found
@@ -300,13 +313,22 @@ def _expanded(source: str) -> Path:
     return Path(source)
 
 
-def _repository(source: str) -> str | None:
-    """Return the name of a repository, which may be given as the address of its page."""
-    from huggingface_hub.constants import ENDPOINT
-
-    name = source.removeprefix(f"{ENDPOINT}/").rstrip("/").removesuffix("/tree/main")
-    is_file = name.endswith(_PACKAGES) or name.startswith((".", "~"))
-    return name if _REPOSITORY.fullmatch(name) and not is_file else None
+def _repository(source: str) -> tuple[str | None, str | None]:
+    """Return the name of a repository, and the revision that the address of a page of it names; None for none."""
+    scheme, _, rest = source.partition("://")
+    if not rest:
+        is_file = source.endswith(_PACKAGES) or source.startswith((".", "~"))
+        return (source.rstrip("/") if _REPOSITORY.fullmatch(source.rstrip("/")) and not is_file else None), None
+    hubs = _HUBS if os.environ.get("HF_HUB_OFFLINE") else (*_HUBS, download.endpoint().partition("://")[2])
+    place = next((hub for hub in hubs if rest.lower().startswith(f"{hub.lower()}/")), None)
+    if place is None or scheme.lower() not in ("http", "https"):
+        return None, None
+    path = urlsplit(f"//{rest}").path.strip("/")
+    owner, name, kind, *others = [*path.split("/"), "", "", ""]
+    if kind not in ("", *_PAGES) or not _REPOSITORY.fullmatch(f"{owner}/{name}") or name.endswith(_PACKAGES):
+        return None, None
+    revision = unquote(others[0])
+    return f"{owner}/{name}", revision if revision not in ("", "main") else None
 
 
 def _from_hub(repository: str, revision: str | None) -> _Found:
@@ -403,9 +425,8 @@ def _install(found: _Found, wanted: Wanted, say: Say, *, replaces: bool = False)
         with _named(found, new, place):
             said = _write_model(found, wanted, new)
             spec = _with_languages(TranslationSpec.load(new), wanted, new)
-            target = spec.target if spec.target in spec.targets else spec.targets[0]
             # Is what was written a model? Its conversion for CTranslate2 is kept for the first use.
-            open_engine(new, Opening(target=target))
+            open_engine(new, Opening(target=spec.targets[0]))
         known = replace(found.origin, to=wanted.target_language or "")
         known.save(new)
         _write_card(name, known, spec, new)
@@ -485,7 +506,9 @@ def _own_files(folder: Path) -> list[Path]:
 def _write_card(name: str, known: Origin, spec: TranslationSpec, folder: Path) -> None:
     """Write the card: what is known of the model, and the card of its authors."""
     theirs = origin.front_matter(_text(folder / _CARD))[1].strip()
-    into = ", ".join(map(language_name, spec.targets))
+    into, *others = (
+        [", ".join(map(language_name, spec.targets))] if spec.needs_choice else map(language_name, spec.targets)
+    )
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.name != _CARD)
     values = {
         "source": known.source,
@@ -493,7 +516,7 @@ def _write_card(name: str, known: Origin, spec: TranslationSpec, folder: Path) -
         "sha256": known.sha256,
         "license": known.license or "not stated",
         "size": f"{n_bytes / 1e6:.1f} MB",
-    }
+    } | ({"other target languages": ", ".join(others)} if others else {})
     table = rendered([{name: key, "value": value} for key, value in values.items()], "github")
     head = f"# {language_name(spec.source)} to {into}: {' '.join(known.source.split())}\n\n{table}\n"
     write_text(folder / _CARD, f"{head}\n## The card of its authors\n\n{theirs}\n" if theirs else head)

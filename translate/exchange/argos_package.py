@@ -51,6 +51,9 @@ _SETTINGS = {  # of CTranslate2's config.json, with the values that this project
 # Argos Translate searches with a beam of 4 and divides by length^0.2, which the paper's penalty equals at 20 tokens.
 _DECODING = SearchConfig(beam_size=4, alpha=0.25)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # of `zipfile`
+_SIDES = ("source", "target", "shared")
+_READ = (CTRANSLATE2_FILE, "config.json", *(f"{side}_vocabulary.{kind}" for side in _SIDES for kind in ("json", "txt")))
+_CODES = {"pb": "pt-BR", "zt": "zh-Hant"}  # of Argos Translate, which other programs do not have
 _MOST_IN_MEMORY = 2**27  # bytes of a file other than the model's weights
 _OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
@@ -123,7 +126,7 @@ class Package:
         except (OSError, *_DAMAGED) as error:
             raise self._damaged(error) from error
         for member in members:
-            self._check_path(member)
+            self._check_member(member)
         self._members = {member.filename: member for member in members if not member.is_dir()}
         places = [name for name in self._members if name.rpartition("/")[2] == "metadata.json" and name.count("/") < 2]
         if len(places) != 1:
@@ -131,6 +134,8 @@ class Package:
         self._root = places[0].removesuffix("metadata.json")
         self.metadata = self._json("metadata.json")
         self.source, self.target = (self._code(key) for key in ("from_code", "to_code"))
+        if self.source == self.target:
+            raise UserError(f"{shown}: translates from {self.source} to {self.target}; get it again, or name another")
         self.name = f"argos-{self.source}-{self.target}"
         self.version = self._version()
         if (kind := self.metadata.get("type", "translate")) != "translate":
@@ -147,10 +152,12 @@ class Package:
     def extract(self, folder: Path) -> None:
         """Write a folder with its CTranslate2 model, for `CTranslate2Engine.open`; UserError if that is impossible."""
         prefix = f"{self._root}model/"
-        files = [name for name in self._members if name.startswith(prefix) and "/" not in name.removeprefix(prefix)]
+        files = [f"{prefix}{name}" for name in _READ if f"{prefix}{name}" in self._members]
         if f"{prefix}model.bin" not in files:
             raise UserError(f"{self._shown}: has no model of CTranslate2; name another one")
         for name in files:
+            if not name.endswith(CTRANSLATE2_FILE):
+                self._check_size(self._members[name])
             self._copy(name, folder / name.removeprefix(prefix))
         if (folder / "config.json").is_file():
             settings = self._json("model/config.json")
@@ -179,20 +186,25 @@ class Package:
                 raise UserError(f"{self._shown}: {error}") from error
         raise UserError(f"{self._shown}: has neither {_SENTENCEPIECE} nor {_BPE}; name another one")
 
-    def _check_path(self, member: zipfile.ZipInfo) -> None:
-        """Raise UserError for a path that leads out of the package; files of such names are not even skipped."""
+    def _check_member(self, member: zipfile.ZipInfo) -> None:
+        """Raise UserError for a link, or a path that leads out of the package, which are not even skipped."""
         parts = member.filename.replace("\\", "/").split("/")
-        if ".." in parts or not parts[0] or ":" in parts[0] or stat.S_ISLNK(member.external_attr >> 16):
+        leads_out = ".." in parts or not parts[0] or ":" in parts[0]
+        if leads_out or stat.S_ISLNK(member.external_attr >> 16):
+            fault = "which leads out of the package" if leads_out else "which is a link"
             raise UserError(
-                f"{self._shown}: holds {member.filename!r}, which leads out of the package, so nothing of it was used; "
-                "get it from its authors"
+                f"{self._shown}: holds {member.filename!r}, {fault}, so nothing of it was used; get it from its authors"
             )
+        if member.flag_bits & 1:
+            raise UserError(f"{self._shown}: is encrypted; unpack it with its password, and zip it without one")
 
     def _code(self, key: str) -> str:
         code = self.metadata.get(key)
         if not is_language_code(code):
             raise UserError(f"{self._shown}: its metadata.json has no {key}, a code of a language; get it again")
-        return code
+        language, *others = code.replace("_", "-").split("-")  # its authors may write DE or pt-br
+        others = [one.title() if len(one) == 4 else one.upper() if len(one) == 2 else one for one in others]
+        return "-".join([_CODES.get(language.lower(), language.lower()), *others])
 
     def _version(self) -> str:
         version = self.metadata.get("package_version", "")
@@ -208,12 +220,16 @@ class Package:
 
     def _read(self, name: str) -> bytes:
         member = self._members[self._root + name]
-        if member.file_size > _MOST_IN_MEMORY:
-            raise UserError(f"{self._shown}: its {name} is larger than {_MOST_IN_MEMORY:,} bytes; name another one")
+        self._check_size(member)
         try:
             return self._zip.read(member)
         except (OSError, *_DAMAGED) as error:
             raise self._damaged(error) from error
+
+    def _check_size(self, member: zipfile.ZipInfo) -> None:
+        if member.file_size > _MOST_IN_MEMORY:
+            name = member.filename.removeprefix(self._root)
+            raise UserError(f"{self._shown}: its {name} is larger than {_MOST_IN_MEMORY:,} bytes; name another one")
 
     def _json(self, name: str) -> dict[str, Any]:
         try:

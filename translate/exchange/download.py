@@ -107,8 +107,27 @@ def _clean_cache(repository: str) -> None:
                 path.unlink()
 
 
+def endpoint() -> str:
+    """Return the address of the hub; UserError if HF_ENDPOINT is none."""
+    given = os.environ.get("HF_ENDPOINT")
+    if given is not None:  # before the import, which may fail
+        try:
+            parts = urlsplit(given)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            is_address = False
+        if not is_address:
+            raise UserError(
+                f"HF_ENDPOINT={given}: is no address of a hub, such as https://huggingface.co; correct or unset it"
+            )
+    from huggingface_hub.constants import ENDPOINT
+
+    return ENDPOINT
+
+
 def is_offline() -> bool:
     """Return whether the user allows the cache alone, with HF_HUB_OFFLINE."""
+    endpoint()
     from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE)
@@ -380,7 +399,7 @@ def _download_rest(url: str, path: Path) -> bool:
             _restart(path)
             return False
         length = answer.headers.get("Content-Length")
-        size = None if length is None else start + int(length)
+        size = start + int(length) if re.fullmatch(r"[0-9]{1,18}", length or "") else None
         etag = answer.headers.get("ETag", "")
         write_json(_state(path), {"url": url, "etag": "" if etag.startswith("W/") else etag, "size": size})
         with (

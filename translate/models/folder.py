@@ -94,8 +94,8 @@ class TranslationSpec:
 
     @property
     def targets(self) -> list[str]:
-        """The languages that the model translates into."""
-        return [*self.tags] or [self.target]
+        """The languages that the model translates into; the one that was chosen, if any, comes first."""
+        return [*self.tags] if self.needs_choice else [*dict.fromkeys([self.target, *self.tags])]
 
     def speaks(self, source: str | None, target: str | None) -> bool:
         """Return whether the model translates between these languages; None is any."""

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -243,7 +245,8 @@ def test_without_locks_an_update_does_not_bring_a_removed_model_back(
     opened = adding.open_engine
 
     def removed(*arguments: Any) -> Any:
-        shutil.rmtree(models / "tiny-de-en")
+        if arguments[0] != models / "tiny-de-en":  # the new one
+            shutil.rmtree(models / "tiny-de-en")
         return opened(*arguments)
 
     monkeypatch.setattr(adding, "open_engine", removed)
@@ -640,6 +643,9 @@ def test_arguments_that_would_be_ignored_are_refused(hub: Hub, capsys: pytest.Ca
         ["remove", "a", "--json"], ["de-en", "en-de"],
     ):  # fmt: skip
         refused(capsys, *arguments)
+    for arguments in (["install", "x/half"], ["delete", "de-en"], ["install", "x/half", "--name", "a"]):
+        error = refused(capsys, *arguments)
+        assert f"{arguments[0]}: is no action of translate models; write add, update or remove before" in error
 
 
 def test_models_of_several_languages_are_chosen_by_to(
@@ -662,6 +668,12 @@ def test_models_of_several_languages_are_chosen_by_to(
     assert capsys.readouterr().out == said["nb"]
     assert main(["models", "add", "owner/de-north", "--to", "nb", "--name", "de-nb"]) == 0
     told(capsys)
+    assert main(["models"]) == 0
+    (row,) = (line for line in capsys.readouterr().out.split("\n") if line.startswith("de-nb "))
+    assert "languages" not in row
+    assert " de-nb " in row.removeprefix("de-nb")
+    assert "# German to Norwegian Bokmal: owner/de-north\n" in (models / "de-nb/README.md").read_text("utf-8")
+    assert "Danish" in (models / "de-nb/README.md").read_text("utf-8")
     assert main(["--model", "de-nb", "--beam", "1", "der Hund schläft."]) == 0
     assert capsys.readouterr().out == said["nb"]
     spec = TranslationSpec.load(models / "de-nb")
@@ -768,9 +780,75 @@ def test_an_address_is_written_as_people_write_it(
     assert main(["models", "update"]) == 0
 
 
-def test_a_page_of_the_hub_may_show_its_files(hub: Hub, models: Path) -> None:
-    hub.add(NAME, marian_files())
-    assert main(["models", "add", f"{hub.url}/{NAME}/tree/main"]) == 0
+def test_any_page_of_a_repository_is_the_repository_at_that_revision(
+    hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """HF_ENDPOINT is set to a mirror, and the addresses are of the mirror or of the hub."""
+    old, new = hub.add(NAME, marian_files(7), marian_files(8))
+    for n, (place, page, commit) in enumerate(
+        (
+            (hub.url, "/tree/main", new), ("https://huggingface.co", "", new), ("https://hf.co", "/?library=x", new),
+            ("https://huggingface.co", f"/tree/{old}", old), (hub.url, f"/blob/{old}/README.md#top", old),
+            ("HTTPS://HuggingFace.co", f"/commit/{old}", old),
+        )
+    ):  # fmt: skip
+        assert main(["models", "add", f"{place}/{NAME}{page}", "--name", f"a{n}"]) == 0
+        found = Origin.load(models / f"a{n}")
+        assert found is not None
+        assert (found.kind, found.source, found.revision) == ("hub", NAME, commit)
+        assert found.wanted == ("" if commit == new else old)
+    told(capsys)
+    error = refused(capsys, "add", f"{hub.url}/{NAME}/tree/{old}", "--revision", new)
+    assert "names another one; leave --revision out" in error
+    assert main(["models", "add", f"{hub.url}/{NAME}/tree/{old}", "--revision", old]) == 0
+
+
+@pytest.mark.parametrize("value", ["", "nonsense", "http://", "ftp://example.org", "http://["])
+def test_an_endpoint_that_is_no_address_is_named(value: str, tmp_path: Path) -> None:
+    settings = os.environ | {"HF_ENDPOINT": value, "TRANSLATE_HOME": str(tmp_path)}
+    add = [sys.executable, "-m", "translate", "models", "add", NAME]
+    done = subprocess.run(add, env=settings, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"HF_ENDPOINT={value}: is no address of a hub" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["model.safetensors", "translation.json", "cut"])
+def test_an_update_mends_a_damaged_model(
+    damage: str, hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (commit,) = hub.add(NAME, marian_files())
+    assert main(["models", "add", NAME, "--revision", commit, "--name", "a"]) == 0
+    before = {path.name: path.read_bytes() for path in (models / "a").iterdir()}
+    if damage == "cut":
+        (models / "a/model.safetensors").write_bytes(before["model.safetensors"][:1000])
+    else:
+        (models / "a" / damage).unlink()
+    told(capsys)
+    assert main(["models", "update"]) == 0
+    assert "a: is damaged, and is added again" in told(capsys)
+    assert {path.name: path.read_bytes() for path in (models / "a").iterdir()} == before
+    assert main(["models", "update", "a"]) == 0
+    assert "stays there" in told(capsys)
+
+
+@pytest.mark.parametrize("length", ["abc", "-5", "1" * 30])
+def test_a_length_that_is_no_number_is_none(length: str, tmp_path: Path) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", length)
+            self.end_headers()
+            self.wfile.write(b"content")
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        address = download.Address.read(f"http://127.0.0.1:{server.server_port}/x.zip")
+        with download.fetched(address, tmp_path) as path:
+            assert path.read_bytes() == b"content"
 
 
 def test_a_download_that_is_no_package_is_not_kept(

@@ -214,6 +214,11 @@ def test_a_package_with_a_path_that_leads_out_is_refused(
         assert "leads out of the package, so nothing of it was used" in error
     for root in ("/", "C:/"):
         assert "leads out" in refused(capsys, str(packages.write(tmp_path / "x.argosmodel", files, root)))
+    link = zipfile.ZipInfo("translate-de_en-1_7/model/link")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(packages.write(tmp_path / "x.argosmodel", files), "a") as package:
+        package.writestr(link, "config.json")
+    assert "which is a link, so nothing of it was used" in refused(capsys, "x.argosmodel")
     assert not [*tmp_path.rglob("*elsewhere*")]
     assert not models.exists() or not any(models.iterdir())
 
@@ -233,6 +238,7 @@ def test_what_is_no_usable_package_is_named(models: Path, tmp_path: Path, capsys
         (changed(type="sbd"), "of the kind 'sbd', which does not translate"),
         (changed(from_code=None), "has no from_code"),
         (changed(to_code="../x"), "has no to_code"),
+        (changed(to_code="DE"), "translates from de to de"),
         (changed(package_version=["1.7"]), "has the package_version ['1.7'], which is no number or text"),
         (changed(target_prefix="__de__"), "needs a target_prefix"),
         (without("metadata.json"), "has no metadata.json"),
@@ -252,6 +258,42 @@ def test_what_is_no_usable_package_is_named(models: Path, tmp_path: Path, capsys
     path.write_bytes(b"")
     assert "is no zip file, or damaged" in refused(capsys, str(path))
     assert not models.exists() or not any(models.iterdir())
+
+
+def test_an_encrypted_package_is_named_as_one(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = packages.write(tmp_path / "x.argosmodel", packages.files(tmp_path / "model", SENTENCES))
+    content = bytearray(path.read_bytes())
+    for head, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.index(head) + flags] |= 1
+    path.write_bytes(content)
+    error = refused(capsys, str(path))
+    assert "is encrypted; unpack it with its password" in error
+    assert "ZipInfo" not in error
+
+
+@pytest.mark.parametrize(
+    ("code", "ours"), [("EN", "en"), ("pb", "pt-BR"), ("PT-br", "pt-BR"), ("zt", "zh-Hant"), ("zh_hant", "zh-Hant")]
+)
+def test_the_codes_of_packages_are_those_that_users_write(code: str, ours: str, tmp_path: Path) -> None:
+    metadata = json.dumps({**packages.METADATA, "to_code": code}).encode()
+    path = packages.write(tmp_path / "x.zip", {"metadata.json": metadata})
+    with Package(path, "x.zip") as package:
+        assert (package.source, package.target) == ("de", ours)
+
+
+def test_only_files_that_are_read_are_stored(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = packages.files(tmp_path / "model", SENTENCES)
+    packages.write(tmp_path / "x.zip", files | {"model/notes.txt": b"0" * 5000, "model/x_vocabulary.json": b"[]"})
+    assert main(["models", "add", "x.zip"]) == 0
+    names = {path.name for path in (models / "argos-de-en").iterdir()}
+    assert names & {"notes.txt", "x_vocabulary.json"} == set()
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr("translate.exchange.argos_package._MOST_IN_MEMORY", 5000)
+        packages.write(tmp_path / "y.zip", files | {"model/config.json": b" " * 5001})
+        assert "its model/config.json is larger than 5,000 bytes" in refused(capsys, "y.zip", "--name", "y")
 
 
 def test_merges_are_those_of_either_version(tmp_path: Path) -> None:
