@@ -8,6 +8,7 @@ server says that it has not changed; what cannot go on is not kept.
 import errno
 import hashlib
 import http.client
+import logging
 import os
 import re
 import ssl
@@ -183,17 +184,17 @@ def _asking(repository: str, revision: str | None) -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Silence warnings of the hub's client, whose failures `_asking` words, unless the user has chosen what it logs."""
-    from huggingface_hub.utils import logging
+    from huggingface_hub.utils.logging import get_verbosity, set_verbosity
 
-    level = logging.get_verbosity()
+    level = get_verbosity()
     with warnings.catch_warnings():
         if "HF_HUB_VERBOSITY" not in os.environ:
             warnings.filterwarnings("ignore", module="huggingface_hub")
-            logging.set_verbosity(logging.ERROR)
+            set_verbosity(logging.ERROR)
         try:
             yield
         finally:
-            logging.set_verbosity(level)
+            set_verbosity(level)
 
 
 def _cause(error: Exception) -> str:
