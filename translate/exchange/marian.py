@@ -213,15 +213,23 @@ def _write_model(model: Transformer, decoding: SearchConfig, folder: Path) -> No
     if unexpected or any("embed_positions" not in name for name in missing):
         raise UserError(f"transformers {transformers.__version__} has other Marian weights; install another version")
     marian.generation_config = transformers.GenerationConfig(
-        num_beams=decoding.beam_size,
-        # Marian divides by length^penalty, which is similar to the paper's ((5 + length) / 6)^alpha.
-        length_penalty={"gnmt": decoding.alpha, "average": 1.0, "none": 0.0}[decoding.length_penalty],
+        **(_beams(decoding) if decoding.beam_size > 1 else {}),  # transformers saves none of these for greedy search
         max_length=config.max_length,
         bad_words_ids=[[config.pad], [config.bos]],
         **_ids(config),
     )
     with quiet_transformers():
         marian.save_pretrained(folder)
+
+
+def _beams(decoding: SearchConfig) -> dict[str, Any]:
+    """Return the settings of beam search for generation."""
+    return {
+        "num_beams": decoding.beam_size,
+        # Marian divides by length^penalty, which is similar to the paper's ((5 + length) / 6)^alpha.
+        "length_penalty": {"gnmt": decoding.alpha, "average": 1.0, "none": 0.0}[decoding.length_penalty],
+        "early_stopping": True,  # once as many hypotheses have finished as the beam holds, as our search does
+    }
 
 
 def _ids(config: ModelConfig) -> dict[str, int]:

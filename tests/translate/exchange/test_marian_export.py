@@ -129,10 +129,18 @@ def test_a_sentence_that_the_other_tokenizer_splits_differently_is_named(tokeniz
     assert not (tmp_path / "theirs").exists()
 
 
-def test_the_folder_says_how_to_decode(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    export(tiny_parts(BASE, tokenizer, tmp_path / "ours"), tmp_path / "theirs", TEXTS[:3])
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_the_folder_says_how_to_decode(beam_size: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+    decoding = dataclasses.replace(parts.spec.decoding, beam_size=beam_size)
+    export(
+        dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, decoding=decoding)),
+        tmp_path / "theirs",
+        TEXTS[:3],
+    )
     settings = json.loads((tmp_path / "theirs" / "generation_config.json").read_text(encoding="utf-8"))
-    assert (settings["num_beams"], settings["decoder_start_token_id"]) == (2, BASE.bos)
+    assert (settings.get("num_beams", 1), settings["decoder_start_token_id"]) == (beam_size, BASE.bos)
+    assert settings.get("early_stopping", False) == (beam_size > 1)
 
 
 @pytest.mark.slow
