@@ -14,12 +14,12 @@ import torch
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from tests.translate.exchange.marian_files import marian_files
-from transformer.config import ModelConfig, SearchConfig
+from transformer.config import LengthRule, ModelConfig, SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange import marian as marian_module
-from translate.exchange.marian import import_marian
+from translate.exchange.marian import MarianFolder, import_marian
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -45,7 +45,9 @@ def pieces_of(serialized: bytes) -> list[str]:
     return [processor.id_to_piece(i) for i in range(3, processor.vocab_size())]
 
 
-def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any) -> Path:
+def marian(
+    folder: Path, *, missing: int = 0, safe: bool = True, seed: int = 7, end_bias: float = 0.0, **changes: Any
+) -> Path:
     """A Marian folder with random weights, written by `transformers`; some source pieces may be missing."""
     folder.mkdir()
     source, target = spm(SENTENCES[:90], 60), spm(SENTENCES[90:], 70)
@@ -57,7 +59,7 @@ def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any)
     settings = {"source_lang": "de", "target_lang": "en", "separate_vocabs": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     pad = len(names) - 1
-    torch.manual_seed(7)
+    torch.manual_seed(seed)
     config = transformers.MarianConfig(**{
         "vocab_size": len(names), "d_model": 30, "encoder_layers": 2, "decoder_layers": 3, "encoder_ffn_dim": 22,
         "decoder_ffn_dim": 22, "encoder_attention_heads": 3, "decoder_attention_heads": 3,
@@ -71,6 +73,7 @@ def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any)
             if "norm" in name or "bias" in name:
                 parameter += 0.3 * torch.randn(parameter.shape)
         model.final_logits_bias = torch.randn(1, len(names))
+        model.final_logits_bias[0, 0] += end_bias
         model.final_logits_bias[0, 1] = -9.0  # `transformers` writes nothing for <unk>
     model.generation_config.bad_words_ids = [[pad]]
     model.generation_config.num_beams = 3
@@ -158,6 +161,46 @@ def test_the_search_is_that_of_transformers(has_generation: bool, named: bool, t
     assert decoding.beam_size == (theirs.num_beams or 1)
     power = {"none": 0.0, "average": 1.0, "gnmt": decoding.alpha}[decoding.length_penalty]
     assert power == (1.0 if theirs.length_penalty is None else theirs.length_penalty)
+
+
+class EndOfSearch(transformers.LogitsProcessor):  # type: ignore[misc]
+    """At the maximum length, only eos, at its probability; padding has none."""
+
+    def __init__(self, pad: int, end: int, max_length: int) -> None:
+        self.pad, self.end, self.max_length = pad, end, max_length
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        scores = scores.index_fill(1, torch.tensor([self.pad]), float("-inf")).log_softmax(dim=-1)
+        if input_ids.size(1) < self.max_length - 1:
+            return scores
+        return torch.full_like(scores, float("-inf")).index_copy_(1, torch.tensor([self.end]), scores[:, [self.end]])
+
+
+@pytest.mark.parametrize(("rule", "power"), [("none", 0.0), ("average", 1.0)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_beam_outputs_are_those_of_transformers_that_stops_as_here(
+    rule: LengthRule, power: float, seed: int, tmp_path: Path
+) -> None:
+    """With `early_stopping`, an end that is not free at the maximum length, and no probability of padding."""
+    untied: dict[str, Any] = {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False, "init_std": 0.35}
+    folder = marian(tmp_path / "theirs", seed=seed, end_bias=2.5, **untied)
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    parts, theirs = ModelFolder.open(tmp_path / "ours"), MarianFolder(folder)
+    texts, longest, n_beams = [f"{SENTENCES[7 * i]} {SENTENCES[i]}" for i in range(30)], 13, 3
+    config = SearchConfig(beam_size=n_beams, length_penalty=rule)
+    ours = translate_ids(parts.model, parts.tokenizer.encode_batch(texts), config, max_lengths=[longest] * len(texts))
+    settings = theirs.model.config
+    only = EndOfSearch(settings.pad_token_id, settings.eos_token_id, longest + 1)
+    search = {"num_beams": n_beams, "length_penalty": power, "max_length": longest + 1, "forced_eos_token_id": None}
+    batch = theirs.tokenizer(texts, return_tensors="pt", padding=True)
+    generated = theirs.model.generate(**batch, **search, early_stopping=True, logits_processor=[only])
+    said = [
+        theirs.tokenizer.convert_ids_to_tokens(ids[1 : ids.index(settings.eos_token_id, 1)])
+        for ids in generated.tolist()
+    ]
+    n_other = sum(parts.tokenizer.pieces(best[0].tokens) != pieces for best, pieces in zip(ours, said, strict=True))
+    assert n_other <= 1, "more than one pair of hypotheses that rounding may swap"
+    assert len({*map(tuple, said)}) >= 3
 
 
 @pytest.mark.parametrize("change", [{"length_penalty": -0.5}, {"length_penalty": [1]}, {"num_beams": -2}], ids=str)
