@@ -405,6 +405,7 @@ def test_a_connection_that_does_not_read_its_answer_is_closed(
         asked = b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n"
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**12)
         connection.sendall(asked * 1000)
+        assert connection.recv(5) == b"HTTP/"  # the server has the connection and answers
         until(lambda: not server.uvicorn.server_state.connections)
 
 
