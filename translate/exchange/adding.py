@@ -201,6 +201,7 @@ def _place() -> Path:
 
 def _added(name: str) -> tuple[Path, Origin]:
     folder = _place() / name
+    _check_link(folder)
     if not _NAME.fullmatch(name) or not folder.is_dir():
         is_shipped = any(known == name for known, _ in registry.installed())
         where = "as that one comes with the program" if is_shipped else "see translate models"
@@ -208,6 +209,14 @@ def _added(name: str) -> tuple[Path, Origin]:
     if (found := Origin.load(folder)) is None:
         raise UserError(f"{folder}: was not added by translate models add; copy or remove the folder yourself")
     return folder, found
+
+
+def _check_link(folder: Path) -> None:
+    """Raise UserError for a link to a folder that is not there, such as one on a disk that is not mounted."""
+    if folder.is_symlink() and not folder.exists():
+        raise UserError(
+            f"{folder}: is a link to {os.path.realpath(folder)}, which is not there; mount its disk, or delete the link"
+        )
 
 
 @contextmanager
@@ -259,6 +268,7 @@ def _check_new(name: str) -> None:
         rule = "it is a word of translate models"
         raise UserError(f"{name!r} cannot be the name of the model: {rule}; choose another one with --name")
     place = _place() / name
+    _check_link(place)
     taken = dict([*reversed(registry.installed())]).get(name, place)
     if os.path.exists(taken):
         update = f", or get a newer one with translate models update {name}" if name in added() else ""

@@ -114,7 +114,9 @@ def endpoint() -> str:
     if given is not None:  # before the import, which may fail
         try:
             parts = urlsplit(given)
-            is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+            # `port` raises for one that is no number.
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            is_address &= given == given.strip()
         except ValueError:
             is_address = False
         if not is_address:

@@ -215,6 +215,20 @@ def test_of_a_model_that_is_a_link_the_link_is_removed(
     assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
 
 
+@pytest.mark.parametrize("action", ["add", "update", "remove"])
+def test_a_model_on_a_disk_that_is_not_mounted_is_named(
+    action: str, hub: Hub, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    models.mkdir(parents=True, exist_ok=True)
+    (models / "tiny-de-en").symlink_to(tmp_path / "disk/tiny")
+    told(capsys)
+    assert f"link to {tmp_path / 'disk/tiny'}, which is not there; mount its disk, or delete the link" in refused(
+        capsys, action, NAME if action == "add" else "tiny-de-en"
+    )
+    assert not (tmp_path / "disk").exists()
+
+
 @pytest.mark.parametrize("other", ["remove", "update"])
 def test_a_model_that_is_being_updated_is_not_removed(
     other: str, hub: Hub, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -803,7 +817,9 @@ def test_any_page_of_a_repository_is_the_repository_at_that_revision(
     assert main(["models", "add", f"{hub.url}/{NAME}/tree/{old}", "--revision", old]) == 0
 
 
-@pytest.mark.parametrize("value", ["", "nonsense", "http://", "ftp://example.org", "http://["])
+@pytest.mark.parametrize(
+    "value", ["nonsense", "ftp://example.org", "http://[", "http://127.0.0.1:abc", " http://127.0.0.1"]
+)
 def test_an_endpoint_that_is_no_address_is_named(value: str, tmp_path: Path) -> None:
     settings = os.environ | {"HF_ENDPOINT": value, "TRANSLATE_HOME": str(tmp_path)}
     add = [sys.executable, "-m", "translate", "models", "add", NAME]
