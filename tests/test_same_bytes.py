@@ -5,8 +5,8 @@ The ways are the command, the Python API, the server, and `translate decode`, wh
 A change of the code that should change no output is checked with the digests of all outputs, on one machine, as other
 processors round otherwise:
 
-    pytest -m slow tests/test_same_bytes.py -k recorded --digests /tmp/digests.json     # before: records them
-    pytest -m slow tests/test_same_bytes.py -k recorded --digests /tmp/digests.json     # after: compares them
+    pytest -m slow tests/test_same_bytes.py -k recorded --digests=/tmp/digests.json     # before: records them
+    pytest -m slow tests/test_same_bytes.py -k recorded --digests=/tmp/digests.json     # after: compares them
 """
 
 import gzip
