@@ -1,4 +1,4 @@
-"""A model and a search as frozen, validated values: what a model is, how it is searched, and what is asked and found.
+"""Frozen, validated values of a model and of a search: architecture, settings, requests and hypotheses.
 
 `ModelConfig` is an architecture; its defaults are the row "base" of table 3 of Vaswani et al. (2017). `presets.toml`
 has the other rows and other published recipes: of each, the differences from the defaults, as a blank in table 3 means

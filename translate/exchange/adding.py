@@ -158,12 +158,12 @@ def _update(before: Origin, wanted: Wanted, say: Say, *, is_damaged: bool) -> No
     name, is_hub = wanted.name, before.kind == "hub"
     if is_hub and download.is_offline():
         say(f"{name}: HF_HUB_OFFLINE is set, so the cache is used, and no newer revision is looked for")
-    if is_damaged:
-        say(f"{name}: is damaged, and is added again")
-    elif is_hub and download.newest_commit(before.source, wanted.revision) == before.revision:
+    if is_hub and not is_damaged and download.newest_commit(before.source, wanted.revision) == before.revision:
         say(f"{name}: is up to date ({before.revision[:12]})")
         return
     with _found_again(before, say) as found:
+        if is_damaged:
+            say(f"{name}: is damaged, and is added again")
         if not is_hub and not is_damaged and found.origin.sha256 == before.sha256:
             say(f"{name}: is up to date")
         else:

@@ -45,11 +45,11 @@ class LanguageError(UserError):
 
 
 class NoLanguagesError(UserError):
-    """A model does not name its languages, and nobody else did."""
+    """Neither the model nor the user names the languages."""
 
 
 class WritingError(UserError):
-    """A model cannot be written where it was to be."""
+    """The folder of a model cannot be written."""
 
 
 @dataclass(frozen=True)
