@@ -180,23 +180,25 @@ def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
 def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved():
     """The terminal refuses them, and the error would end the process before it has saved."""
     program = """
-import os, signal
+import os, signal, sys, time
 from translate.errors import Terminated, say
 from translate.training.train import terminable
 
+pipe = int(sys.argv[1])
 try:
     with terminable():
-        print("ready", flush=True)
-        signal.pause()
+        os.write(pipe, b"ready")
+        while True:
+            time.sleep(0.1)  # not pause(): a signal just before it would end nothing
 except Terminated:
     say("stopped")
     print("stopped", flush=True)
-    os.write(3, b"saved")
+    os.write(pipe, b"saved")
 """
     outer, terminal = pty.openpty()
     read, write = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-c", program.replace("write(3", f"write({write}")],
+        [sys.executable, "-c", program, str(write)],
         stdout=terminal,
         stderr=terminal,
         pass_fds=[write],
@@ -205,7 +207,7 @@ except Terminated:
     os.close(write)
     os.close(terminal)
     with process:
-        assert b"ready" in os.read(outer, 100)
+        assert os.read(read, 100) == b"ready"
         os.close(outer)
         process.send_signal(signal.SIGHUP)
         assert os.read(read, 100) == b"saved"
