@@ -24,7 +24,6 @@ import numpy as np
 
 from translate.errors import UserError, optional_package
 
-_BLOCK = 2**22  # bytes: a task has one or a few parts, so that also a small corpus keeps all workers busy
 _READING = 0.5  # of a CPU; another share than that of other tasks, as Ray would otherwise do both in one task
 _PATIENCE = 10.0  # seconds until a machine has answered
 _NONE = object()
@@ -74,7 +73,7 @@ def connected(address: str | None = None) -> Iterator[None]:
         context.enable_progress_bars = context.print_on_execution_start = False
         context.execution_options.preserve_order = True
         context.raise_original_map_exception = True  # or its type is lost
-        context.target_max_block_size = _BLOCK
+        context.target_max_block_size = 1  # byte: each part is a block, and so a task, which any worker may do
         held.enter_context(data.DataContext.current(context))
         held.enter_context(_quiet(logging.getLogger("ray.data")))
         try:

@@ -18,11 +18,11 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from cases.prepare import CONFIG, write_sentences
 from harness import Case, seconds_of
 from records import Record, linked, machine_name
 from tqdm import tqdm
 
+from cases.prepare import CONFIG, write_sentences
 from translate.files import read_lines, write_text
 
 WITHOUT = (0, 0)

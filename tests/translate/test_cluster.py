@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -92,6 +93,14 @@ def refused(place: Place, value: Any) -> tuple[Any, Any]:
     raise UserError(f"part {place.number} of {place.source}: is wrong; correct it")
 
 
+def where(place: Place, value: Any) -> tuple[None, str]:
+    """Take as long as a worker needs to start, so that one worker alone does not do everything meanwhile."""
+    import ray
+
+    time.sleep(0.5)
+    return None, ray.get_runtime_context().get_node_id()
+
+
 @dataclass(frozen=True)
 class Looked:
     shared: Shared
@@ -112,10 +121,9 @@ def test_an_address_where_nothing_answers_is_one_sentence() -> None:
 
 @pytest.mark.slow  # preparing a corpus below loses a node too
 def test_each_part_arrives_once_and_in_order_though_a_node_is_killed(
-    ray: Any, nodes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ray: Any, nodes: list[Any], tmp_path: Path
 ) -> None:
     """What was in the memory of the node is computed again, and nothing else is."""
-    monkeypatch.setattr(cluster, "_BLOCK", BIG)
     with connected():
         parts = Parts.read([Kept([7] * 9), Kept([3]), Kept([5] * 6)]).map(Counted(str(tmp_path))).stored()
         names = [note for _, note in parts.notes()]
@@ -155,6 +163,12 @@ def test_values_of_any_type_arrive_as_they_are_and_errors_as_one_sentence(
         list(parts.map(unchanged).notes())
 
 
+def test_small_parts_of_one_source_are_done_on_all_nodes(ray: Any, nodes: list[Any]) -> None:
+    with connected():
+        found = {note for _, note in Parts.read([Kept([3, 5, 7, 9, 11])]).map(where).notes()}
+    assert found == {node.node_id for node in nodes}
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -175,11 +189,8 @@ def write(root: Path, name: str, pairs: list[Pair]) -> dict[str, str]:
     return {"source": f"{name}.de", "target": f"{name}.en"}
 
 
-def test_a_corpus_has_the_same_bytes_though_a_node_is_killed(
-    ray: Any, nodes: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_has_the_same_bytes_though_a_node_is_killed(ray: Any, nodes: list[Any], tmp_path: Path) -> None:
     """The node is killed between cleaning and encoding."""
-    monkeypatch.setattr(cluster, "_BLOCK", BIG)
     train = [pairs(3000, 0), [], pairs(2100, 1)]
     data = {
         "source": "de",
