@@ -9,11 +9,12 @@ corpus, which has the digests of its files, and the rows must be those that the 
 
 import argparse
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from harness import Case, seconds_of
 from records import Record, linked, machine_name
 from tqdm import tqdm
 
-from cases.prepare import CONFIG, write_sentences
+from cases.prepare import CONFIG, processor_seconds, write_sentences
 from translate.files import read_lines, write_text
 
 WITHOUT = (0, 0)
@@ -56,13 +57,17 @@ def measure(args: argparse.Namespace, folder: Path, nodes: int, workers: int) ->
     out.mkdir()
     prepare = ["prepare", str(CONFIG), "--out", str(out / "prepared")]
     text = ["text", "--model", args.model, "--input", "rows.txt", "--output", str(translated)]
+    seconds = {}
     with cluster(nodes, workers) as chosen:
-        prepare_s, text_s = (seconds_of(partial(translate, [*part, *chosen], folder)) for part in (prepare, text))
+        for name, arguments in (("prepare", prepare), ("text", text)):
+            command_s, cluster_s = processor_seconds(), processor_seconds_of_nodes()
+            seconds[f"{name}_s"] = seconds_of(partial(translate, [*arguments, *chosen], folder))
+            seconds[f"{name}_command_processor_s"] = processor_seconds() - command_s
+            seconds[f"{name}_cluster_processor_s"] = processor_seconds_of_nodes() - cluster_s
     return {
         "nodes": nodes,
         "workers": workers,
-        "prepare_s": round(prepare_s, 1),
-        "text_s": round(text_s, 1),
+        **{name: round(value, 1) for name, value in seconds.items()},
         "manifest": digest(out / "prepared" / "manifest.json"),
         "translation": digest(translated / "rows.txt" if translated.is_dir() else translated),
     }
@@ -83,6 +88,19 @@ def cluster(nodes: int, workers: int) -> Iterator[list[str]]:
             made.add_node(num_cpus=workers)
         made.wait_for_nodes()
         yield ["--ray", made.address]
+
+
+def processor_seconds_of_nodes() -> float:
+    """Return the processor time of all processes below this one that run, and of those that these have waited for."""
+    stats = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # has ended meanwhile
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            stats[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    below = {os.getpid()}
+    while more := {pid for pid, (parent, _) in stats.items() if parent in below} - below:
+        below |= more
+    return sum(stats[pid][1] for pid in below - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
 
 
 def translate(arguments: Sequence[str], folder: Path) -> None:
@@ -106,6 +124,8 @@ def rows(record: Record) -> Iterator[dict[str, str]]:
             "cluster": linked(f"{nodes} x {workers} workers" if nodes else "without Ray", record),
             "machine": machine_name(record),
             "pairs/s": f"{record['pairs'] / row['prepare_s']:,.0f}",
+            "processor time of the cluster": f"{row['prepare_cluster_processor_s']:.0f} s",
+            "of the command": f"{row['prepare_command_processor_s']:.0f} s",
             "the same corpus": "yes" if row["manifest"] == alone["manifest"] else "NO",
             "rows/s": f"{record['rows'] / row['text_s']:,.1f}",
             "the same rows": "yes" if row["translation"] == alone["translation"] else "NO",
