@@ -37,7 +37,7 @@ from translate.text.translation import Search
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
-from translate.training.train import Schedule, assemble, preflight, train
+from translate.training.train import Schedule, preflight, set_up, train
 from translate.training.update import precision
 
 BEAM = 5
@@ -190,9 +190,9 @@ def ours(race: Race, config: ExperimentConfig) -> None:
         race.check(started[0].step, translate)
         return float(race.checks[-1]["greedy"])
 
-    state, parts = assemble(plan, Prepared.open(plan.corpus), say=_ignore, score_bleu=score)
+    state, parts = set_up(plan, Prepared.open(plan.corpus), say=_ignore, score_bleu=score)
     started.append(state)
-    race.n_parameters = sum(parameter.numel() for parameter in parts.output.model.parameters())
+    race.n_parameters = sum(parameter.numel() for parameter in parts.trained.model.parameters())
     parts.updater.optimizer.register_step_post_hook(lambda *_: race.note("first update"))
     preflight(state, parts)
     train(state, parts)

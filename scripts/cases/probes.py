@@ -405,7 +405,7 @@ def _document(model: Model, layout: Format, text: str) -> Translation:
     """Return the translation of a document, with the flags of its pieces."""
     document = replace(model.translator.document, format=layout)
     translator = Translator(model.translator.engine, document=document)
-    (pieces,) = translator.documents([text])
+    (pieces,) = translator.translate_in_pieces([text])
     whole = "".join(piece.text if found is None else found.text for piece, found in pieces)
     return Translation(whole).flagged(*(flag for _, found in pieces if found for flag in found.flags))
 

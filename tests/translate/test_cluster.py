@@ -15,8 +15,8 @@ import pytest
 
 from translate import cluster
 from translate.cluster import Parts, Place, Shared, connected
-from translate.commands.lines import GrowingFile
 from translate.commands.main import main
+from translate.commands.resuming import GrowingFile
 from translate.config.load import parse
 from translate.corpus.cluster import clean
 from translate.corpus.prepare import prepare

@@ -113,16 +113,16 @@ def _content(found: Examination, languages: tuple[str, str]) -> Chapter:
 def _vocabulary(found: Examination) -> Chapter:
     rows = [
         {
-            "pieces": f"{one.size:,}",
-            "tokens a sentence": f"{one.tokens_per_sentence:.1f}",
-            "<unk> in valid": f"{one.unknown:.3%}",
-            "pieces seen 100 times": f"{one.frequent:.0%}",
+            "pieces": f"{vocabulary.size:,}",
+            "tokens a sentence": f"{vocabulary.tokens_per_sentence:.1f}",
+            "<unk> in valid": f"{vocabulary.unknown:.3%}",
+            "pieces seen 100 times": f"{vocabulary.frequent:.0%}",
         }
-        for one in found.vocabularies
+        for vocabulary in found.vocabularies
     ]
     if not rows:
         return Chapter("Vocabulary", rows, note="There is too little text to train a vocabulary.")
-    nearest = max(found.vocabularies, key=lambda one: one.frequent)
+    nearest = max(found.vocabularies, key=lambda vocabulary: vocabulary.frequent)
     suggestion = (
         f"No size has 95 % of its pieces 100 times or more; {nearest.size:,} comes nearest."
         if found.suggested is None

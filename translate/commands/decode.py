@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transformer.config import SearchConfig
-from translate.commands.lines import Lines, Translating, check_paths, digests, find_model, open_lines
-from translate.commands.text import run_job, settings
+from translate.commands.lines import Lines, Translating, check_paths, open_lines
+from translate.commands.text import find_model, run_job, settings
 from translate.errors import UserError, say
 from translate.files import json_sha256, read_lines, sha256
 from translate.machine import set_up_torch
 from translate.models import registry
+from translate.models.folder import digests
 from translate.options import OUTPUT, SEARCH, flag, model_option, nested, option
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Opening, Search

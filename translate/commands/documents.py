@@ -1,7 +1,7 @@
 """`translate text` for documents: all of a file is read, its texts are translated, and it is written at the end.
 
 With --resume, the JSON objects of the translations are kept beside the output, as .NAME.units, after each window; see
-`translate.commands.lines`. They are removed when the document is written, and its record stays.
+`translate.commands.resuming`. They are removed when the document is written, and its record stays.
 """
 
 import hashlib
@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from translate.commands.lines import (
-    GrowingFile,
     Notes,
     Output,
-    Progress,
     Translating,
     Writing,
     check_page,
     check_paths,
-    existing,
+    exists_already,
     writable,
 )
+from translate.commands.resuming import GrowingFile, Progress
 from translate.documents import bilingual, document
 from translate.documents.bilingual import Row
 from translate.documents.document import Reading, Unit
@@ -160,7 +159,7 @@ class _Job:
         place, record = self._output, hidden(self._output, "resume")
         if place.exists() and not self._options.force:
             if not self._is_complete(place, record):
-                raise existing(place)
+                raise exists_already(place)
             say(f"{place}: is complete already")
             return
         units = hidden(place, "units")
@@ -216,11 +215,11 @@ class _Job:
                     continue
                 step = len(window) if bar.disable else _STEP
                 for part in (window[i : i + step] for i in range(0, len(window), step)):
-                    for n, one in zip(part, self._translator.units([units[n] for n in part]), strict=True):
-                        self.found[n] = Translation(one.text, flags=one.flags)
-                        self.notes.add(one, _label(n + 1, units[n]))
+                    for n, translation in zip(part, self._translator.units([units[n] for n in part]), strict=True):
+                        self.found[n] = Translation(translation.text, flags=translation.flags)
+                        self.notes.add(translation, _label(n + 1, units[n]))
                         if out is not None:
-                            record = {"source": units[n].text, "place": units[n].place, **one.record()}
+                            record = {"source": units[n].text, "place": units[n].place, **translation.record()}
                             out.write(f"{json.dumps(record, ensure_ascii=False)}\n")
                     bar.update(len(part))
                 if out is not None:
@@ -241,9 +240,9 @@ class _Job:
             return
         rows = []
         for n, unit in enumerate(self._file.units):
-            one = self.found.get(n)
-            target = unit.done if one is None else written(one)
-            rows.append(Row(n + 1, unit.text, target, unit.place, () if one is None else one.flags))
+            translation = self.found.get(n)
+            target = unit.done if translation is None else written(translation)
+            rows.append(Row(n + 1, unit.text, target, unit.place, () if translation is None else translation.flags))
         reading = self._reading
         write_bytes(path, bilingual.write(path, rows, reading.source, reading.target, Path(reading.name).name))
 

@@ -246,9 +246,9 @@ def _rows(results: Sequence[Result]) -> list[dict[str, str]]:
             "system": result.system if several else "",
             "lines": f"{result.scores.n_lines:,}",
         }
-        for name, one in result.by_name().items():
-            row[name] = _cell(name, one)
-            row[f"p {name}"] = "" if one.p_value is None else f"{one.p_value:.4f}"
+        for name, found in result.by_name().items():
+            row[name] = _cell(name, found)
+            row[f"p {name}"] = "" if found.p_value is None else f"{found.p_value:.4f}"
         table.append(row | {"seconds": "" if result.seconds is None else f"{result.seconds:.1f}"})
     return table
 
@@ -260,15 +260,15 @@ def _notes(results: Sequence[Result], test: Test | None) -> list[str]:
     several = len({result.system for result in results}) > 1
     for result in results:
         place = f"{result.test_set}, {result.system}" if several else result.test_set
-        found = dict.fromkeys(note for one in result.by_name().values() for note in one.notes)
+        found = dict.fromkeys(note for measured in result.by_name().values() for note in measured.notes)
         said += [f"{place}: {note}." for note in found]
-    if any(one.interval is not None for _, one in scores):
+    if any(measured.interval is not None for _, measured in scores):
         said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
     if test:
         said.append(
             f"p: {TESTS[test]} against {results[0].system}; 1 for equal scores, at least 2 / 2^d if d lines differ."
         )
-    return [*said, *dict.fromkeys(f"{name}  {one.signature}" for name, one in scores)]
+    return [*said, *dict.fromkeys(f"{name}  {measured.signature}" for name, measured in scores)]
 
 
 def _cell(name: str, score: Score) -> str:

@@ -132,11 +132,11 @@ def _change(options: Models) -> None:
         if not names:
             say("no model was added yet; add one with translate models add")
         failures = []
-        for one in names:
+        for added in names:
             try:
-                adding.update(one, say)
+                adding.update(added, say)
             except UserError as error:
-                failures.append(f"{one}: not updated: {error}")
+                failures.append(f"{added}: not updated: {error}")
         for failure in failures[:-1]:
             say(failure)
         if failures:

@@ -24,16 +24,15 @@ from translate import cluster
 from translate.cluster import Parts, Place
 from translate.commands.lines import (
     ArrivingLines,
-    GrowingFile,
     Notes,
-    Progress,
     Translating,
-    digests,
-    existing,
+    exists_already,
     open_file,
 )
+from translate.commands.resuming import GrowingFile, Progress
 from translate.errors import UserError, printable, reason, say
 from translate.files import cannot_read, hidden, read_json, sha256, write_bytes, write_json
+from translate.models.folder import digests
 from translate.text.formats import LINE_FORMATS
 
 if TYPE_CHECKING:
@@ -243,12 +242,12 @@ class _Translate:
             return None, (None, [])
         from translate.inference.translator import joined
 
-        documents = iter(_opened(self.model).documents([text for text in rows.texts if text is not None]))
+        found = iter(_opened(self.model).translate_in_pieces([text for text in rows.texts if text is not None]))
         texts, flagged = list[str | None](), list[tuple[int, "Translation"]]()
         for n, text in enumerate(rows.texts, start=rows.first):
-            document = [] if text is None else next(documents)
-            texts.append(None if text is None else joined(document))
-            flagged += [(n, best) for _, best in document if best is not None and best.flags]
+            pieces = [] if text is None else next(found)
+            texts.append(None if text is None else joined(pieces))
+            flagged += [(n, best) for _, best in pieces if best is not None and best.flags]
         table = _with_column(rows.table, texts) if rows.table else b""
         return None, (Rows(rows.first, texts, rows.mark, table), flagged)
 
@@ -281,7 +280,7 @@ def _output(source: Path, place: Path, known: dict[str, object], options: Transl
     if place.exists() and os.path.samefile(source, place):
         raise UserError(f"{place}: is the input too; name another folder with --output")
     if place.exists() and not options.force and not options.resume:
-        raise existing(place)
+        raise exists_already(place)
     kind = _Lines if source.suffix.lower() == ".txt" else _Table
     return kind(Path(os.path.realpath(place)), known, force=options.force)
 

@@ -115,9 +115,9 @@ def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | Non
     specs = {system.name: spec for system in systems if (spec := system.spec)}
     pairs = {(spec.source, spec.target): name for name, spec in specs.items()}
     if len(pairs) > 1:
-        (one, first), (other, second) = list(pairs.items())[:2]
+        (pair, first), (other, second) = list(pairs.items())[:2]
         raise UserError(
-            f"{first} translates {one[0]} to {one[1]}, but {second} translates {other[0]} to {other[1]}; compare "
+            f"{first} translates {pair[0]} to {pair[1]}, but {second} translates {other[0]} to {other[1]}; compare "
             "models for the same languages"
         )
     source, target = next(iter(pairs), (None, None))

@@ -14,27 +14,25 @@ from transformer.config import CheckpointError
 from translate.commands.lines import (
     WARNINGS,
     ArrivingLines,
-    GrowingFile,
     Lines,
     Notes,
     Output,
     Translating,
-    TypedLines,
     Writing,
-    check_format,
+    check_output_format,
     check_paths,
-    digests,
     ended,
-    find_model,
     given_lines,
     is_document,
     open_lines,
     writable,
 )
+from translate.commands.source_language import guess
 from translate.errors import UserError, say
 from translate.files import json_sha256, sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
 from translate.models import registry
+from translate.models.folder import digests
 from translate.options import RAY, nested
 from translate.text import formats
 from translate.text.formats import FIRST_WINDOW, LINE_FORMATS, WINDOW, WINDOW_CHARACTERS
@@ -42,6 +40,7 @@ from translate.text.sentences import Piece
 from translate.text.translation import Search
 
 if TYPE_CHECKING:
+    from translate.commands.prompt import TypedLines
     from translate.inference.translator import Translator
     from translate.text.translation import Translation
 
@@ -65,7 +64,7 @@ def run(options: Text) -> None:
     if options.ray is not None:
         run_rows(options, options.ray)
         return
-    check_format(options)
+    check_output_format(options)
     if is_document(options):
         run_document(options)
         return
@@ -78,7 +77,7 @@ def run(options: Text) -> None:
     _check_column(options)
     check_paths(options)
     lines = open_lines(options)
-    if isinstance(lines, TypedLines) and format in LINE_FORMATS:
+    if not isinstance(lines, ArrivingLines) and format in LINE_FORMATS:  # typed at the prompt
         with writable(options.output, force=options.force) as file:
             Session(options, Output(file)).run(lines)
         return
@@ -114,6 +113,17 @@ def _check_column(options: Text) -> None:
     with options.input.open("rb") as file:
         if options.input.stat().st_size and all(line.count(b"\t") < column - 1 for line in file):
             raise UserError(f"{options.input}: no line has a column {column}; choose another one with --column")
+
+
+def find_model(options: Translating, *, exported: bool = False) -> Path:
+    """Return the model folder for a translation; UserError if there is none.
+
+    Args:
+        exported: whether a CTranslate2 folder is accepted.
+    """
+    asked, target = options.from_language, options.to_language
+    source = guess(options, exported=exported) if asked == "auto" else asked
+    return registry.find_model(options.opening.model, say, source=source, target=target, exported=exported)
 
 
 def open_translator(options: Translating) -> "Translator":
@@ -204,6 +214,8 @@ def run_job(job: Job, lines: Lines) -> None:
     if options.resume:
         assert options.input is not None  # ensured by `check_paths`
         assert options.output is not None
+        from translate.commands.resuming import GrowingFile
+
         known = job.settings() | {"source_sha256": sha256(options.input)}
         with GrowingFile(Path(os.path.realpath(options.output)), known, force=options.force).opened() as out:
             n_lines = write(job, lines, out)
@@ -232,11 +244,11 @@ def write(job: Job, lines: Lines, out: Output) -> int:
                     out.write(text)
                 out.end_window()
             n_lines += n_window
-            if isinstance(lines, TypedLines):
-                notes.tell()
             if isinstance(lines, ArrivingLines):
                 advance(lines.n_bytes - n_bytes)
                 n_bytes = lines.n_bytes
+            else:  # who types sees the warnings at once
+                notes.tell()
             if n_windows % _WINDOWS_TO_RELEASE == 0:
                 release_memory()
     if n_windows == 0 and lines.mark and not options.as_json and out.wants(1):  # no text, but the mark stays
@@ -286,7 +298,7 @@ class Session:
         self._options, self._out = options, out
         self._opposites: dict[Path, Translator] = {}  # by the folder of the model
 
-    def run(self, typed: TypedLines) -> None:
+    def run(self, typed: "TypedLines") -> None:
         """Translate each entry until Ctrl-D."""
         translator = open_translator(self._options)
         say(f"type a sentence and press Enter; {SWITCH} changes the direction, Ctrl-D ends")

@@ -129,7 +129,7 @@ def examine(config: ExperimentConfig) -> Examination:
         n_checked=len(chosen),
         checks=_checked(chosen, data.source, data.target),
         vocabularies=vocabularies,
-        suggested=max((one.size for one in vocabularies if one.frequent >= _SHARE), default=None),
+        suggested=max((vocabulary.size for vocabulary in vocabularies if vocabulary.frequent >= _SHARE), default=None),
         skipped=skipped,
     )
 

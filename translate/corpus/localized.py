@@ -97,11 +97,11 @@ def find(text: str, language: str) -> list[Expression]:
     found: list[Expression] = []
     taken = [False] * (len(text) + 1)
     for reader in (_dates, _times, _weekdays, _months, _amounts, _numbers):
-        for one in reader(text, language):
-            if not any(taken[one.start : one.stop]):
-                taken[one.start : one.stop] = [True] * (one.stop - one.start)
-                found.append(one)
-    return sorted(found, key=lambda one: one.start)
+        for expression in reader(text, language):
+            if not any(taken[expression.start : expression.stop]):
+                taken[expression.start : expression.stop] = [True] * (expression.stop - expression.start)
+                found.append(expression)
+    return sorted(found, key=lambda expression: expression.start)
 
 
 def _times(text: str, language: str) -> Expressions:
@@ -186,7 +186,7 @@ def _date_patterns(language: str) -> list[tuple[str, str, re.Pattern[str]]]:
                 "month first": rf"{month} {day}{nth}(?:,? {year})?",
                 "day first": rf"(?:the )?{day}{nth}(?: of)? {month}(?:,? {year})?",
             }
-        found += [(form, shape, re.compile(_BEFORE + one + _AFTER)) for shape, one in patterns.items()]
+        found += [(form, shape, re.compile(_BEFORE + pattern + _AFTER)) for shape, pattern in patterns.items()]
     return found
 
 
@@ -267,7 +267,7 @@ def _amount_patterns(language: str) -> list[re.Pattern[str]]:
     number, signs = f"(?P<n>{_DIGITS[language]})", "(?P<sign>[€$£])"
     words = f"(?P<word>{_either(_CURRENCY_WORDS)})" + r"\b"
     patterns = [rf"{signs} ?{number}{_SCALE}", rf"{number} ?{signs}", rf"{number} {words}"]
-    return [re.compile(r"(?<![\w:/#.,+=-])(?:" + one + r")(?![\w:/@=-]|[.,]\d)") for one in patterns]
+    return [re.compile(r"(?<![\w:/#.,+=-])(?:" + pattern + r")(?![\w:/@=-]|[.,]\d)") for pattern in patterns]
 
 
 def _numbers(text: str, language: str) -> Expressions:
@@ -318,38 +318,38 @@ _UNABBREVIATED = (3, 5, 6, 7)  # months that German does not abbreviate
 # Writing.
 
 
-def write(one: Expression, language: str, draw: random.Random, *, plain: bool) -> str:
+def write(expression: Expression, language: str, draw: random.Random, *, plain: bool) -> str:
     """Return the expression as text.
 
     Args:
         draw: chooses the way to write it, unless it is plain.
         plain: in the one way that targets have.
     """
-    return _WRITERS[one.kind](one, language, draw, plain)
+    return _WRITERS[expression.kind](expression, language, draw, plain)
 
 
-def _write_time(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
-    minutes_of_day, is_whole = one.value
+def _write_time(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    minutes_of_day, is_whole = expression.value
     hours, minutes = divmod(minutes_of_day, 60)
-    with_minutes = minutes or one.form == "minutes"
+    with_minutes = minutes or expression.form == "minutes"
     if language == "de":
         digits = f"{hours}:{minutes:02}" if with_minutes else f"{hours}"
         if not plain:
             digits = draw.choice(
                 [digits, digits, f"{hours:02}" + digits.removeprefix(str(hours)), digits.replace(":", ".")]
             )
-            if one.shape == "full" and minutes and draw.random() < 0.1:
+            if expression.shape == "full" and minutes and draw.random() < 0.1:
                 return f"{hours} Uhr {minutes:02}"
-        if one.shape == "colon":
+        if expression.shape == "colon":
             return f"{hours:02}:{minutes:02}"
-        return digits if one.shape == "first" else f"{digits} Uhr"
+        return digits if expression.shape == "first" else f"{digits} Uhr"
     if not is_whole:
         if with_minutes:
             return f"{hours % 12 or 12}:{minutes:02}"
         named = draw.random() < 0.4 and not plain
         return f"{_HOURS['en'][(hours - 1) % 12] if named else hours % 12 or 12} o'clock"
-    is_late = one.shape == "full" and with_minutes and hours >= 13  # and so no time of a half of the day
-    if one.shape == "colon" or (is_late and not plain and draw.random() < 0.2):
+    is_late = expression.shape == "full" and with_minutes and hours >= 13  # and so no time of a half of the day
+    if expression.shape == "colon" or (is_late and not plain and draw.random() < 0.2):
         return f"{hours:02}:{minutes:02}"
     twelve = _cldr_time(time(hours, minutes), "hm" if with_minutes else "h")
     if plain:
@@ -366,17 +366,17 @@ def _cldr_time(at: time, skeleton: str) -> str:
     return str(format_skeleton(skeleton, at, locale="en_GB")).replace("\u202f", " ")
 
 
-def _write_date(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+def _write_date(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
     from babel.dates import format_skeleton
 
-    month, day, year = one.value
+    month, day, year = expression.value
     at = date(year or 2000, month, day)
-    if one.form == "digits":
+    if expression.form == "digits":
         if language == "de":
             return at.strftime("%d.%m.%Y") if plain or draw.random() < 0.5 else f"{day}.{month}.{year}"
-        return str(format_skeleton("yMd", at, locale="en_GB" if one.shape == "british" else "en"))
-    skeleton = ("MMMM" if one.form.startswith("long") or month in _UNABBREVIATED else "MMM") + "d"
-    place = "de" if language == "de" else "en_GB" if one.shape == "day first" else "en"
+        return str(format_skeleton("yMd", at, locale="en_GB" if expression.shape == "british" else "en"))
+    skeleton = ("MMMM" if expression.form.startswith("long") or month in _UNABBREVIATED else "MMM") + "d"
+    place = "de" if language == "de" else "en_GB" if expression.shape == "day first" else "en"
     text = _formatted_date(at, ("y" if year else "") + skeleton, place)
     if language == "en" and not plain and draw.random() < 0.3:
         text = re.sub(rf"\b{day}\b", f"{day}{_nth(day)}", text, count=1)
@@ -400,30 +400,30 @@ def _nth(day: int) -> str:
     return "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
 
 
-def _write_weekday(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
-    (day,) = one.value
+def _write_weekday(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    (day,) = expression.value
     wide = _name(_weekdays_of(language, "wide"), day)
-    if one.form == "habit":
-        return f"{wide.lower()}s" if language == "de" and one.shape != "capital" else f"{wide}s"
-    if one.form == "long":
+    if expression.form == "habit":
+        return f"{wide.lower()}s" if language == "de" and expression.shape != "capital" else f"{wide}s"
+    if expression.form == "long":
         return wide
     short = _name(_weekdays_of(language, "abbreviated"), day)
     return short if plain or draw.random() < 0.6 else f"{short}."
 
 
-def _write_month(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+def _write_month(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
     from babel import Locale
 
-    width = "wide" if one.form == "long" or one.value[0] in _UNABBREVIATED else "abbreviated"
-    return str(Locale.parse(language).months["format"][width][one.value[0]])
+    width = "wide" if expression.form == "long" or expression.value[0] in _UNABBREVIATED else "abbreviated"
+    return str(Locale.parse(language).months["format"][width][expression.value[0]])
 
 
 def _name(names: dict[str, int], value: int) -> str:
     return next(name for name, found in names.items() if found == value)
 
 
-def _write_number(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
-    return _digits(one.value[0], int(one.form), language)
+def _write_number(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    return _digits(expression.value[0], int(expression.form), language)
 
 
 def _digits(value: Decimal, n_decimals: int, language: str) -> str:
@@ -432,9 +432,9 @@ def _digits(value: Decimal, n_decimals: int, language: str) -> str:
     return str(format_decimal(value, "#,##0" + ("." + "0" * n_decimals if n_decimals else ""), locale=language))
 
 
-def _write_amount(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
-    value, currency = one.value
-    form, n_decimals = one.form.split()
+def _write_amount(expression: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    value, currency = expression.value
+    form, n_decimals = expression.form.split()
     digits = _digits(value, int(n_decimals), language)
     if form == "word":
         german, english = {"EUR": ("Euro", "euros"), "USD": ("Dollar", "dollars")}[currency]
@@ -505,11 +505,13 @@ def shared(pair: Pair, langpair: str) -> list[Link]:
         return []
     source, target = (find(side, code) for side, code in zip(pair, langpair.split("-"), strict=True))
     links = []
-    for one in source:
-        here = [other for other in source if _same(one, other)]
-        there = [other for other in target if _same(one, other)]
-        if len(here) == len(there) == 1 and (one.kind != "time" or there[0].value[0] % 720 == one.value[0] % 720):
-            links.append((one, there[0]))
+    for expression in source:
+        here = [other for other in source if _same(expression, other)]
+        there = [other for other in target if _same(expression, other)]
+        if len(here) == len(there) == 1 and (
+            expression.kind != "time" or there[0].value[0] % 720 == expression.value[0] % 720
+        ):
+            links.append((expression, there[0]))
     return links
 
 
@@ -588,10 +590,10 @@ def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> li
     return new  # type: ignore[return-value]
 
 
-def _shape(one: Expression) -> str:
+def _shape(expression: Expression) -> str:
     """Return the shape of a new time: in digits, and by the whole day only in place of such a one."""
-    is_bare = one.shape == "colon" and one.value[1]
-    return one.shape if is_bare or one.shape == "first" else "full"
+    is_bare = expression.shape == "colon" and expression.value[1]
+    return expression.shape if is_bare or expression.shape == "first" else "full"
 
 
 # Alone.
@@ -673,15 +675,15 @@ def _date_alone(draw: random.Random) -> list[Part]:
     year = draw.randint(1990, 2035) if draw.random() < 0.6 else 0
     form = draw.choice([f"long {bool(year)}", f"short {bool(year)}", *(["digits"] if year else [])])
     day = date(year or 2000, draw.randint(1, 12), draw.randint(1, 28))
-    one = _expression("date", (day.month, day.day, year), form, draw.choice(["month first", "day first"]))
+    expression = _expression("date", (day.month, day.day, year), form, draw.choice(["month first", "day first"]))
     if form == "digits":
-        one = replace(one, shape="american")
+        expression = replace(expression, shape="american")
     if year and draw.random() < 0.3:
         form = draw.choice(["long", "short"])
-        return [_expression("weekday", ((day.isoweekday() - 1) % 7,), form), _both(", "), one]
+        return [_expression("weekday", ((day.isoweekday() - 1) % 7,), form), _both(", "), expression]
     if draw.random() < 0.3:
-        return [one, _both(", "), *_hours(draw)]
-    return [one]
+        return [expression, _both(", "), *_hours(draw)]
+    return [expression]
 
 
 def _amount_alone(draw: random.Random) -> list[Part]:

@@ -203,7 +203,7 @@ class Package:
         if not is_language_code(code):
             raise UserError(f"{self._shown}: its metadata.json has no {key}, a code of a language; get it again")
         language, *others = code.replace("_", "-").split("-")  # its authors may write DE or pt-br
-        others = [one.title() if len(one) == 4 else one.upper() if len(one) == 2 else one for one in others]
+        others = [part.title() if len(part) == 4 else part.upper() if len(part) == 2 else part for part in others]
         return "-".join([_CODES.get(language.lower(), language.lower()), *others])
 
     def _version(self) -> str:

@@ -206,10 +206,10 @@ def _cause(error: Exception) -> str:
     chain: list[BaseException] = [error]
     while (below := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(below)
-    answers = [answer for one in chain if (answer := getattr(one, "response", None)) is not None]
+    answers = [answer for link in chain if (answer := getattr(link, "response", None)) is not None]
     status = next((answer.status_code for answer in answers), None)
-    on_disk = next((one for one in chain if isinstance(one, OSError) and one.errno and one.filename), None)
-    full = next((one for one in chain if isinstance(one, OSError) and one.strerror and one.errno in _DISK), None)
+    on_disk = next((link for link in chain if isinstance(link, OSError) and link.errno and link.filename), None)
+    full = next((link for link in chain if isinstance(link, OSError) and link.strerror and link.errno in _DISK), None)
     if full or on_disk:
         found = full or on_disk
         assert found is not None

@@ -98,7 +98,7 @@ def _settings(theirs: ForeignFolder, checkpoint: Mapping[str, Any]) -> dict[str,
         values = vars(section) if isinstance(section, Namespace) else section
         for key, value in values.items() if isinstance(values, Mapping) else ():
             if key in ("encoder", "decoder") and isinstance(value, Mapping):
-                settings |= {f"{key}_{inner}": one for inner, one in value.items()}
+                settings |= {f"{key}_{inner}": setting for inner, setting in value.items()}
             else:
                 settings[name if key == "_name" else key] = value
     if "encoder_embed_dim" not in settings:

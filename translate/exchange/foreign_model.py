@@ -400,11 +400,11 @@ def build(
             f"weights {len(tables.source)} and {len(tables.target)}; they do not belong together"
         )
     tied = torch.equal(tables.target, tables.output)
-    one = vocabulary.source == vocabulary.target and torch.equal(tables.source, tables.target)
+    is_joint = vocabulary.source == vocabulary.target and torch.equal(tables.source, tables.target)
     has_bias = tables.output_bias is not None or not all(vocabulary.in_target)
     found = {
         "vocab_size": len(vocabulary.source),
-        "tying": "all" if tied and one else "target" if tied else "none",
+        "tying": "all" if tied and is_joint else "target" if tied else "none",
         "output_bias": has_bias,
         "attention_bias": True,
     }

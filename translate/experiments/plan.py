@@ -135,7 +135,7 @@ def plan(
             name = f"{slug(varied, cell.seed)}-{inputs[:_LENGTH]}"
             run = run_folder(trainings / "runs", name)
             prepared = trainings / "prepared" / fingerprint[:_LENGTH]
-            Run(run).check(trained, resume=True)
+            Run(run).check_settings(trained, resume=True)
             jobs[inputs] = Job(
                 name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), fingerprint, (), start
             )

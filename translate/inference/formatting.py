@@ -207,7 +207,7 @@ def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Pi
         i, place = beside(place, opens)
         held[i].append((place - ends[i] + len(found[i].text), mark.text))
     return [
-        replace(piece, text=_with(piece.text, sorted(own, key=lambda one: one[0])))
+        replace(piece, text=_with(piece.text, sorted(own, key=lambda span: span[0])))
         for piece, own in zip(found, held, strict=True)
     ]
 

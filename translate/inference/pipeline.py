@@ -129,10 +129,10 @@ def translate(texts: Sequence[str], model: Model, rules: Rules) -> list[Translat
 def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Translation]]:
     """Yield source and translation of each piece, with a space between two sentences that have none in the source."""
     for piece, following in itertools.zip_longest(pieces, pieces[1:]):
-        one = found[piece.text] if piece.translate else Translation(piece.text)
-        if following is not None and following.translate and sentences.lacks_space(one.text, piece.text):
-            one = replace(one, text=f"{one.text} ")
-        yield piece.text, one
+        translation = found[piece.text] if piece.translate else Translation(piece.text)
+        if following is not None and following.translate and sentences.lacks_space(translation.text, piece.text):
+            translation = replace(translation, text=f"{translation.text} ")
+        yield piece.text, translation
 
 
 def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Found:
@@ -144,13 +144,13 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Fou
         return _translate_plain(texts, model, rules)
     from translate.inference import formatting
 
-    formatted = {text: one for text in marked if (one := formatting.take_out(text, rules.markup)).elements}
-    plain = _distinct(formatted[text].text if text in formatted else text for text in texts)
-    found = _translate_plain(plain, model, rules)
+    formatted = {text: plain for text in marked if (plain := formatting.take_out(text, rules.markup)).elements}
+    wanted = _distinct(formatted[text].text if text in formatted else text for text in texts)
+    found = _translate_plain(wanted, model, rules)
     pairs = {
-        text: formatting.pair(one, found[one.text].text, rules.markup, lambda part: _clean(part, rules))
-        for text, one in formatted.items()
-        if found[one.text].text != one.text
+        text: formatting.pair(plain, found[plain.text].text, rules.markup, lambda part: _clean(part, rules))
+        for text, plain in formatted.items()
+        if found[plain.text].text != plain.text
     }
     placed = dict(zip(pairs, formatting.put_back(list(pairs.values()), rules.aligner, rules.n_symbols), strict=True))
     unplaced = [text for text in texts if text in placed and placed[text] is None]
@@ -175,7 +175,7 @@ def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     if rules.is_bare:
         found = model(texts)
     else:
-        found = _attempt({text: protect(text, rules) for text in texts}, model, rules)
+        found = _translate_protected({text: protect(text, rules) for text in texts}, model, rules)
         if lost := [text for text in texts if text not in found]:
             found |= _between_placeholders(lost, model, replace(rules, glossary=None))
     if rules.glossary is not None:
@@ -195,24 +195,24 @@ def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
     answers = dict(zip(wanted, translate(wanted, model, replace(rules, markup=number)), strict=True))
     best = {}
     for text, messages in several.items():
-        one = found[text]
-        said, flags = one.text, {*one.flags} - {"copied"}
+        whole = found[text]
+        said, flags = whole.text, {*whole.flags} - {"copied"}
         for message in sorted(messages, key=len, reverse=True):  # one may be in the branch of another
             inside = [answers[message[start:stop]] for start, stop in parts[message]]
             said = said.replace(message, placeholders.with_branches(message, [branch.text for branch in inside]))
             flags |= {flag for branch in inside for flag in branch.flags} - {"copied"}
-        best[text] = replace(one, text=said, flags=tuple(sorted(flags)))
+        best[text] = replace(whole, text=said, flags=tuple(sorted(flags)))
     return best
 
 
-def _attempt(protected: Mapping[str, Sentence], model: Model, rules: Rules) -> Found:
+def _translate_protected(protected: Mapping[str, Sentence], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
-    fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
-    wanted = _distinct(one.text for one in fitting.values() if not one.kept)
+    fitting = {text: sentence for text, sentence in protected.items() if len(sentence.originals) <= rules.n_symbols}
+    wanted = _distinct(sentence.text for sentence in fitting.values() if not sentence.kept)
     answers = check(model(wanted), model, rules) if rules.checks else model(wanted)
     found = {}
-    for text, one in fitting.items():
-        restored = _copy(text, one) if one.kept else restore(answers[one.text], one)
+    for text, sentence in fitting.items():
+        restored = _copy(text, sentence) if sentence.kept else restore(answers[sentence.text], sentence)
         if restored is not None:
             found[text] = restored
     return found
@@ -318,7 +318,10 @@ def check(found: Mapping[str, Translation], model: Model, rules: Rules) -> Found
     every = check_empty(every, model)
     every = check_missing(every, model, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
-    return {text: one.flagged("echo") if echoes(one.text, text) else one for text, one in best.items()}
+    return {
+        text: translation.flagged("echo") if echoes(translation.text, text) else translation
+        for text, translation in best.items()
+    }
 
 
 def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
@@ -393,7 +396,7 @@ def _times(words: Sequence[str]) -> int:
 
 def check_empty(found: Found, model: Model) -> Found:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
-    others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
+    others = {text: _swapped(text) for text, translation in found.items() if not translation.text.strip()}
     again = model(_distinct(others.values())) if others else {}
     return found | {text: again[other].flagged("empty") for text, other in others.items()}
 
@@ -406,14 +409,14 @@ def _swapped(text: str) -> str:
 
 def check_missing(found: Found, model: Model, rules: Rules) -> Found:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
-    lacking = {text: parts for text, one in found.items() if (parts := _missing(one.text, text, rules))}
-    held = {text: placeholders.mask(text, parts) for text, parts in lacking.items()}
-    usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
-    again = model(_distinct(one.text for one in usable.values())) if usable else {}
+    lacking = {text: parts for text, said in found.items() if (parts := _missing(said.text, text, rules))}
+    masked = {text: placeholders.mask(text, parts) for text, parts in lacking.items()}
+    usable = {text: protected for text, protected in masked.items() if len(protected.originals) <= rules.n_symbols}
+    again = model(_distinct(protected.text for protected in usable.values())) if usable else {}
     best = found | {text: found[text].flagged("missing") for text in lacking}
-    for text, one in usable.items():
-        translation = again[one.text]
-        restored = placeholders.restore(translation.text, one.originals)
+    for text, protected in usable.items():
+        translation = again[protected.text]
+        restored = placeholders.restore(translation.text, protected.originals)
         if restored is not None and not _missing(restored, text, rules) and not _is_endless(translation, text, rules):
             best[text] = replace(translation, text=restored).flagged("numbers")
     return best
@@ -527,7 +530,7 @@ def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) ->
     after all, such as that of a sentence that is kept, is flagged.
     """
     targets = {text: _targets(text, rules, glossary) for text in found}
-    lacking = {text: lost for text, one in found.items() if (lost := missing_terms(one.text, targets[text]))}
+    lacking = {text: lost for text, said in found.items() if (lost := missing_terms(said.text, targets[text]))}
     best, kept = dict(found), set[str]()
     alone = replace(rules, glossary=None)
 
@@ -538,9 +541,9 @@ def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) ->
                 del lacking[text]
 
     for terms in (dict(lacking), targets):
-        held = {text: protect(text, rules, terms[text]) for text in lacking}
-        kept |= {text for text, one in held.items() if one.kept == "language"}
-        take(_attempt(held, model, alone) if held else {})
+        protected = {text: protect(text, rules, terms[text]) for text in lacking}
+        kept |= {text for text, sentence in protected.items() if sentence.kept == "language"}
+        take(_translate_protected(protected, model, alone) if protected else {})
     divided = {text: sentences.between(text, rules.markup) for text in lacking if text not in kept}
     has_markup = {text for text in divided if placeholders.placeholder_spans(text, rules.markup)}
     if has_markup:

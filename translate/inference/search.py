@@ -366,17 +366,20 @@ def rerank(
         found: each source, one sentence, and its translations.
         weight: of `reverse_log_prob` in the score.
     """
-    pairs = dict.fromkeys((one.text.strip(), source.strip()) for source, several in found for one in several)
+    pairs = dict.fromkeys(
+        (translation.text.strip(), source.strip()) for source, several in found for translation in several
+    )
     known = _mean_log_probs(reranker, list(pairs))
 
-    def scored(source: str, one: Translation) -> Translation:
-        reverse = known.get((one.text.strip(), source.strip()))
+    def scored(source: str, translation: Translation) -> Translation:
+        reverse = known.get((translation.text.strip(), source.strip()))
         if reverse is None:
-            return one
-        return replace(one, reverse_log_prob=reverse, rerank_score=one.confidence + weight * reverse)
+            return translation
+        return replace(translation, reverse_log_prob=reverse, rerank_score=translation.confidence + weight * reverse)
 
     return [
-        sorted((scored(source, one) for one in several), key=_rerank_score, reverse=True) for source, several in found
+        sorted((scored(source, translation) for translation in several), key=_rerank_score, reverse=True)
+        for source, several in found
     ]
 
 

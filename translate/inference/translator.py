@@ -166,7 +166,7 @@ class Translator:
 
     def _texts(self, texts: Iterable[str]) -> Iterator[str]:
         for window in _windows(texts, str):
-            yield from (joined(document) for document in self.documents(window))
+            yield from map(joined, self.translate_in_pieces(window))
 
     def translate_lines(self, lines: Iterable[str]) -> Iterator[Translation]:
         """Translate each line as one sentence, by the model alone; see `n_best`."""
@@ -254,16 +254,15 @@ class Translator:
         )
         return [other for other in texts if other != best.text][:n]
 
-    def documents(self, texts: Sequence[str]) -> list[list[TranslatedPiece]]:
-        """Return the pieces of each document with their translations; the pieces of all are translated together."""
+    def translate_in_pieces(self, texts: Sequence[str]) -> list[list[TranslatedPiece]]:
+        """Return the pieces of each text with their translations; the pieces of all texts are translated together."""
         read = formats.reader(self.document.format, column=self.document.column)
-        documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
-        wanted = [piece for document in documents for piece in document if piece.translate]
-        found = self.pieces(wanted)
-        return [[(piece, next(found) if piece.translate else None) for piece in document] for document in documents]
+        divided = [list(read(StringIO(text, newline="\n"))) for text in texts]
+        found = self.pieces([piece for pieces in divided for piece in pieces if piece.translate])
+        return [[(piece, next(found) if piece.translate else None) for piece in pieces] for pieces in divided]
 
     def pieces(self, wanted: Sequence[Piece]) -> Iterator[Translation]:
-        """Yield the translation of each piece of documents of the format, as the format writes it.
+        """Yield the translation of each piece of texts in the format, as the format writes it.
 
         A piece keeps its number of lines.
         """
@@ -357,7 +356,7 @@ class Translator:
         parts = paragraph.lines()
         found = self.passages([part.text for part in parts if part.translate])
         alone = [next(found) if part.translate else Translation(part.text) for part in parts]
-        text = paragraph.joined(parts, [one.text for one in alone])
+        text = paragraph.joined(parts, [translation.text for translation in alone])
         return replace(self.sentence_search.scored(join(alone)), text=text)
 
 
@@ -477,9 +476,9 @@ def open_glossary(
     return Glossary.of(found)
 
 
-def joined(document: Iterable[TranslatedPiece]) -> str:
-    """Return the translated text of a document."""
-    return "".join(piece.text if translation is None else translation.text for piece, translation in document)
+def joined(pieces: Iterable[TranslatedPiece]) -> str:
+    """Return the translated text of which these are the pieces."""
+    return "".join(piece.text if translation is None else translation.text for piece, translation in pieces)
 
 
 def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list[str]]:

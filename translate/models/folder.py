@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from transformer.config import CheckpointError, SearchConfig, load_config, tensor_header
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
-from translate.files import new_folder, read_json, write_json
+from translate.files import new_folder, read_json, sha256, write_json
 from translate.options import bounded, is_language_code, shown, validate
 from translate.text.translation import decoding
 
@@ -220,9 +220,9 @@ def load_tokenizer(folder: Path, spec: TranslationSpec) -> Tokenizer:
     return tokenizer
 
 
-def _checked(folder: Path, name: str, sha256: str) -> Tokenizer:
+def _checked(folder: Path, name: str, expected: str) -> Tokenizer:
     tokenizer = _kind(folder / name).load(folder / name)
-    if tokenizer.sha256 != sha256:
+    if tokenizer.sha256 != expected:
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
             f"so restore {name}"
@@ -350,6 +350,12 @@ def not_finite(folder: Path) -> UserError:
 def is_complete(folder: Path) -> bool:
     """True if all files of a model folder are there; False if the user may not look into it."""
     return all(os.path.isfile(folder / name) for name in FILES)  # unlike Path.is_file, never raises PermissionError
+
+
+def digests(folder: Path) -> list[str]:
+    """Return the SHA-256 of the files of a model that its translations depend on."""
+    files = [folder / name for name in (_WEIGHTS, CTRANSLATE2_FILE, "tokenizer.model")]
+    return [sha256(file) for file in files if file.is_file()]
 
 
 def model_in(folder: Path, *, exported: bool = False) -> Path | None:

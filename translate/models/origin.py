@@ -77,6 +77,6 @@ def license_of(card: str) -> str:
     named = values.get("license_name") if values.get("license") == "other" else values.get("license")
     several = named if isinstance(named, list) else [named]
     # Cut before they are joined: a short card may repeat a long text by aliases, and nest lists without end.
-    texts = [" ".join(one[: 2 * _LONGEST].split()) for one in several[:_LONGEST] if isinstance(one, str)]
+    texts = [" ".join(text[: 2 * _LONGEST].split()) for text in several[:_LONGEST] if isinstance(text, str)]
     license = ", ".join(filter(None, texts))
     return license if len(license) <= _LONGEST else f"{license[: _LONGEST - 3]}..."

@@ -61,7 +61,7 @@ def _models_in(place: Path, *, exported: bool = False) -> list[tuple[str, Path]]
 
 
 def find_model(
-    name: Path | None, say: Say, *, source: str | None = None, target: str | None = None, exported: bool = False
+    name: Path | str | None, say: Say, *, source: str | None = None, target: str | None = None, exported: bool = False
 ) -> Path:
     """Return the model folder that a command should use.
 
@@ -99,7 +99,7 @@ def find_model(
     return default
 
 
-def chosen_model(name: Path | None, say: Say, *, exported: bool = False) -> Path | None:
+def chosen_model(name: Path | str | None, say: Say, *, exported: bool = False) -> Path | None:
     """Return the model folder of `name`, or else of $TRANSLATE_MODEL; None if neither is given.
 
     UserError if there is no such model; it names the variable, which the user may have forgotten.
@@ -166,8 +166,8 @@ def _installed_for(source: str | None, target: str | None, say: Say, *, exported
     specs = [TranslationSpec.load(folder) for folder in models]
     pairs = {(spec.source, target or spec.target) for spec in specs}
     if len(pairs) > 1:
-        asked = sorted({(spec.source, one) for spec in specs for one in _choices(spec, target)})
-        known = ", ".join(f"{one} to {other}" for one, other in asked[:_MOST_PAIRS])
+        asked = sorted({(spec.source, language) for spec in specs for language in _choices(spec, target)})
+        known = ", ".join(" to ".join(pair) for pair in asked[:_MOST_PAIRS])
         if len(asked) > _MOST_PAIRS:
             known += f" and {len(asked) - _MOST_PAIRS} more, which translate models --json lists"
         raise UserError(f"several models translate {_wanted(source, target)}: {known}; name both with --from and --to")

@@ -116,7 +116,7 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
-    state.service.check(given.source, given.target)
+    state.service.check_languages(given.source, given.target)
 
     def translated(ticket: Ticket) -> Translated:
         glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.raise_if_cancelled)
@@ -269,7 +269,7 @@ async def translate_file(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.FileRequest)
     (name, content), source, target = given.file, given.source, given.target
     _check_file(name, content, state.options.file_size)
-    state.service.check(source, target)
+    state.service.check_languages(source, target)
     if Path(name).suffix.lower() in MODULES:
         texts, translated = await _document(state, given)
     else:
@@ -322,7 +322,7 @@ async def _admitted(request: Request, kind: type[B], *, queued: bool = True) -> 
     is_small = length.isdecimal() and int(length) <= schemas.SMALL_BODY
     client = state.access.admit_early(request, _early_key(request), is_small=is_small)
     if queued:
-        state.requests.check()
+        state.requests.raise_if_full()
     body = await request.body()
     if len(body) <= schemas.SMALL_BODY:
         given = schemas.read_body(kind, body, content_type, query)
@@ -386,7 +386,7 @@ async def _done(
 
     Raises RefusedError; only after a timeout does the charge stay.
     """
-    state.requests.check()
+    state.requests.raise_if_full()
     refund = _charge(state, request, texts, client, n_more)
     try:
         return await state.requests.run(request, client.name, work)

@@ -60,10 +60,14 @@ class Connection(H11Protocol):
         self._timer = self.loop.call_later(IDLE_SECONDS, self._look)
         if len(self.connections) <= most_connections():
             return
-        others = [one for one in self.connections if one is not self and isinstance(one, Connection)]
-        waiting = [one for one in others if one.waits and not one.transport.is_closing()]
+        others = [
+            connection
+            for connection in self.connections
+            if connection is not self and isinstance(connection, Connection)
+        ]
+        waiting = [connection for connection in others if connection.waits and not connection.transport.is_closing()]
         if waiting:
-            longest = min(waiting, key=lambda one: one.since)
+            longest = min(waiting, key=lambda connection: connection.since)
             self.connections.discard(longest)
             longest.transport.abort()
         else:

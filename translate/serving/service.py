@@ -121,7 +121,7 @@ class Service:
         self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._search = search or Search()
         self._reading = threading.Lock()  # held while a document is read or written
-        self._documents = {format: Document(format=format) for format in FORMATS}
+        self._of_format = {format: Document(format=format) for format in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
@@ -157,7 +157,7 @@ class Service:
         except UserError as error:  # fastText is missing
             raise RefusedError(500, "This server cannot detect languages") from error
 
-    def check(self, source: str, target: str) -> None:
+    def check_languages(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""
         for code in (source, target) if source != "auto" else (target,):
             if code not in self.codes:
@@ -198,14 +198,14 @@ class Service:
             with self.pool.engine((source, target)) as engine:
                 if glossary is not None and not engine.tokenizer.n_placeholders:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
-                document = self._documents[format] if glossary is None else Document(format=format, terms=glossary)
+                document = self._of_format[format] if glossary is None else Document(format=format, terms=glossary)
                 translator = self._translator(engine, ticket, document, formality)
-                documents = translator.documents(texts)
+                translated = translator.translate_in_pieces(texts)
                 others = [_alternatives(translator, text, n_alternatives, ticket.raise_if_cancelled) for text in texts]
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        sentences = [_sentences(pieces) for pieces in documents]
-        return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
+        sentences = [_sentences(pieces) for pieces in translated]
+        return Translated([*map(joined, translated)], others, detected, sentences)
 
     def _translator(self, engine: Engine, ticket: Ticket, document: Document, formality: Formality) -> Translator:
         """Return a translator for a request, with the search threads of all."""
@@ -227,7 +227,7 @@ class Service:
             if source == UNKNOWN:
                 ranked = self._ranking(prose, sources)
                 source = next((code for code, _ in ranked if code in sources), target)
-        self.check(source, target)
+        self.check_languages(source, target)
         return source, detected
 
     def units(self, file: UploadedDocument, source: str = "") -> list[Unit]:
@@ -264,7 +264,7 @@ class Service:
         ticket.raise_if_cancelled()
         try:
             with self.pool.engine((source, file.target)) as engine:
-                translator = self._translator(engine, ticket, self._documents["text"], file.formality)
+                translator = self._translator(engine, ticket, self._of_format["text"], file.formality)
                 texts = translator.texts(units, file.reading(source))
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
@@ -376,7 +376,7 @@ class Requests:
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
-    def check(self) -> None:
+    def raise_if_full(self) -> None:
         """Raise RefusedError if too many requests are in progress."""
         if self.n_active >= self._max_requests:
             raise self._busy()
@@ -384,7 +384,7 @@ class Requests:
     async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
-        Call `check` before. Raises RefusedError if the time is over, and ClientDisconnect if the client goes.
+        Call `raise_if_full` before. Raises RefusedError if the time is over, and ClientDisconnect if the client goes.
         """
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
@@ -460,7 +460,7 @@ def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:
     found = list[Sentence]()
     for piece, translation in pieces:
         whole = translation or Translation(piece.text)
-        pairs = [(source, one.text) for source, one in whole.sentences]
+        pairs = [(source, part.text) for source, part in whole.sentences]
         is_divided = ["".join(side) for side in zip(*pairs, strict=True)] == [piece.text, whole.text]
         found += [_sentence(*pair) for pair in (whole.sentences if is_divided else [(piece.text, whole)])]
     return found

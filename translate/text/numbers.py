@@ -159,16 +159,18 @@ def missing(output: str, source: str, target_language: str, source_language: str
     found, has_stops = find(output, target_language, is_loose=is_loose), "." in source
     wanted = find(source, source_language, is_loose=is_loose)
     if has_stops:
-        copied = {f"{_label(one, output)} {one.text}" for one in found if "." in one.text}
-        wanted = [_as_name(one) if _is_name(one, source, copied, known) else one for one in wanted]
+        copied = {f"{_label(number, output)} {number.text}" for number in found if "." in number.text}
+        wanted = [_as_name(number) if _is_name(number, source, copied, known) else number for number in wanted]
     lost = _unmatched(wanted, found, knows_months=knows_months)
     if lost and (in_words := _with_words(output, target_language, found)) is not None:
-        still_lost = {one.start for one in _unmatched(wanted, in_words, knows_months=knows_months)}
-        lost = [one for one in lost if one.start in still_lost]
+        still_lost = {number.start for number in _unmatched(wanted, in_words, knows_months=knows_months)}
+        lost = [number for number in lost if number.start in still_lost]
     if not source.isascii() and any(map(_letters, lost)):
         written = {*_WORD.findall(output)}
-        lost = [one for one in lost if _letters(one) not in written]
-    return [_as_name(one) if _may_be_name(one, source, known) else one for one in lost] if has_stops else lost
+        lost = [number for number in lost if _letters(number) not in written]
+    return (
+        [_as_name(number) if _may_be_name(number, source, known) else number for number in lost] if has_stops else lost
+    )
 
 
 def _with_words(text: str, language: str, found: list[Number]) -> list[Number] | None:

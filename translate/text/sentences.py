@@ -317,9 +317,11 @@ def _in_one_gender(text: str, language: str) -> str:
     if rules is None:
         return text
     # Compiled here, by `re` and its cache: most texts have none of these forms, and compiling takes 4 ms.
-    n_plurals = sum(len(re.findall(pattern, text)) for pattern, one, several in rules.inclusive if one != several)
-    for pattern, one, several in rules.inclusive:
-        form = several if n_plurals > 1 else one
+    n_plurals = sum(
+        len(re.findall(pattern, text)) for pattern, singular, plural in rules.inclusive if singular != plural
+    )
+    for pattern, singular, plural in rules.inclusive:
+        form = plural if n_plurals > 1 else singular
 
         def in_same_case(match: re.Match[str], form: str = form) -> str:
             word = match.expand(form)

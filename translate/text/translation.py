@@ -343,10 +343,12 @@ class Translation:
             low: least `confidence` of a translation without `rerank_score`; None flags none.
             low_reranked: least `rerank_score`; None flags none.
         """
-        sentences = tuple((source, one.with_confidence_flag(low, low_reranked)) for source, one in self.sentences)
+        sentences = tuple(
+            (source, sentence.with_confidence_flag(low, low_reranked)) for source, sentence in self.sentences
+        )
         value, least = (self.confidence, low) if self.rerank_score is None else (self.rerank_score, low_reranked)
         is_low = self.n_segments > 0 and least is not None and value < least
-        if not is_low and not any("confidence" in one.flags for _, one in sentences):
+        if not is_low and not any("confidence" in sentence.flags for _, sentence in sentences):
             return self  # no sentence has a new flag
         return replace(self.flagged("confidence"), sentences=sentences)
 

@@ -112,7 +112,7 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     if original is not None:
         original.check(run, n_ranks, say)
     run_lock.enter_context(run.locked())
-    run.check(config, resume=start.resume)  # again, as another process may have trained there before the lock
+    run.check_settings(config, resume=start.resume)  # again, as another process may have trained there before the lock
     _suggest_allocator(say)
     if back_translations is not None:
         back_translations.make()
@@ -153,7 +153,7 @@ def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None",
     """UserError if the experiment cannot be trained, or not in this run directory."""
     if config.training.parent_share and parent is None:
         raise UserError("training.parent_share needs a model to start from; name one with --from")
-    run.check(config, resume=resume)
+    run.check_settings(config, resume=resume)
     metrics(config.data.target)  # needs a package for some languages
     require_end(config.training, str(run.folder))
     if config.training.tensorboard:

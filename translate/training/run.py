@@ -120,7 +120,7 @@ class Run:
         """True once training has begun; a start that failed before that may be repeated with other settings."""
         return self.metrics.exists() or self.checkpoints.exists()
 
-    def check(self, config: ExperimentConfig, *, resume: bool) -> None:
+    def check_settings(self, config: ExperimentConfig, *, resume: bool) -> None:
         """Raise UserError if the folder cannot hold this experiment; the message names the settings that differ."""
         if files.as_unicode(str(self.folder)) != str(self.folder):
             raise UserError(f"{self.folder}: safetensors needs a path in UTF-8; name another --run")

@@ -1,6 +1,6 @@
 """Training: from an experiment to a run directory that holds its final model.
 
-`train_experiment` is `translate train` without its command line: rank 0 makes the plan, each rank assembles its parts,
+`train_experiment` is `translate train` without its command line: rank 0 makes the plan, each rank sets up its parts,
 and `train` updates, validates and saves by the schedule until the final model is made.
 """
 
@@ -84,7 +84,7 @@ def train_experiment(start: Start, say: Say) -> bool:
                 f"{run.folder}: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
                 "under [model], or set training.checkpoint_activations = true"
             ):
-                state, parts = assemble(plan, prepared, ranks, say=say)
+                state, parts = set_up(plan, prepared, ranks, say=say)
                 preflight(state, parts)
                 train(state, parts)
             same = ranks.on_rank_0(lambda: original is None or original.compare(run, say))
@@ -103,9 +103,9 @@ class Parts:
 
     Attributes:
         prepared: the corpus.
-        output: the model with tokenizer and specification, as folders of it are written; with FSDP it is on the CPU.
+        trained: the whole model with tokenizer and specification, as it is saved; with FSDP it is on the CPU.
         ema: moving average of its parameters, if the experiment has one.
-        replica: what updates work on, which is the model itself or, with FSDP, a sharded copy.
+        replica: the model that updates compute with: the same one or, with FSDP, a sharded copy.
         peak: measured FLOP/s of the device in matrix products.
         clock: returns seconds.
     """
@@ -114,7 +114,7 @@ class Parts:
     prepared: Prepared
     ranks: Ranks
     say: Say
-    output: ModelFolder
+    trained: ModelFolder
     ema: Ema | None
     replica: Replica
     updater: Updater
@@ -132,7 +132,7 @@ class Parts:
         return self.plan.config.training
 
 
-def assemble(
+def set_up(
     plan: Plan, prepared: Prepared, ranks: Ranks = SINGLE_PROCESS, *, say: Say, score_bleu: ScoreBleu = greedy_bleu
 ) -> tuple[TrainState, Parts]:
     """Make the parts of a training, restore the newest checkpoint if the run is resumed, and record the start.
@@ -150,7 +150,7 @@ def assemble(
     if ranks.size == 1 or config.parallel == "ddp":  # with FSDP the whole model stays in main memory
         model = model.to(device)
     check_positions(model.config, width(config.max_tokens))
-    output = ModelFolder(run.folder, model, prepared.tokenizer, _spec(plan, prepared))
+    trained = ModelFolder(run.folder, model, prepared.tokenizer, _spec(plan, prepared))
     optimizer = new_optimizer(model, config, plan.dtype)
     replica = replica_of(model, optimizer, config, ranks)
     ema = None if config.ema is None else Ema(model, config.ema)
@@ -173,9 +173,9 @@ def assemble(
         ranks,
         config.r_drop,
     )
-    bleu = partial(score_bleu, output) if config.valid_bleu_sentences and not replica.is_sharded else None
+    bleu = partial(score_bleu, trained) if config.valid_bleu_sentences and not replica.is_sharded else None
     validator = Validator(prepared, config, feed.collate, plan.dtype, splitter, ranks, bleu)
-    checkpoints = Checkpoints(run, config, output, optimizer, ema, ranks, say)
+    checkpoints = Checkpoints(run, config, trained, optimizer, ema, ranks, say)
     reporter = Reporter(run, say, is_first=ranks.is_first)
     ranks.seed(config.seed, step=0)
     state = checkpoints.restore() if plan.resume else TrainState()
@@ -186,7 +186,7 @@ def assemble(
         prepared,
         ranks,
         say,
-        output,
+        trained,
         ema,
         replica,
         updater,
@@ -218,7 +218,7 @@ def _spec(plan: Plan, prepared: Prepared) -> TranslationSpec:
 
 def _record_start(state: TrainState, parts: Parts) -> None:
     """Write manifest and configuration, remove the metrics that will be written again, and name the size of the run."""
-    plan, run, model, schedule = parts.plan, parts.plan.run, parts.output.model, parts.schedule
+    plan, run, model, schedule = parts.plan, parts.plan.run, parts.trained.model, parts.schedule
     dtype = str(plan.dtype).removeprefix("torch.")
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     facts = {
@@ -265,7 +265,7 @@ def train(state: TrainState, parts: Parts) -> None:
     """
     config, ranks, schedule, checkpoints = parts.config, parts.ranks, parts.schedule, parts.checkpoints
     _begin(state, parts)
-    meter = Meter(parts.output.model.config, n_passes=2 if config.r_drop else 1, clock=parts.clock)
+    meter = Meter(parts.trained.model.config, n_passes=2 if config.r_drop else 1, clock=parts.clock)
     started, save_seconds = parts.clock() - state.seconds, 60 * config.save_minutes
     updates = prefetched(parts.feed.updates(state.position))
     stopping, progress = stop_signals(parts.say, ranks.size == 1), parts.reporter.progress(state, schedule.last_step)
@@ -302,7 +302,7 @@ def train(state: TrainState, parts: Parts) -> None:
 
 def _begin(state: TrainState, parts: Parts) -> None:
     """Give all ranks the parameters of rank 0, and warn of settings and data that make training less useful."""
-    parts.ranks.copy_from_first(parts.output.model.parameters())
+    parts.ranks.copy_from_first(parts.trained.model.parameters())
     parts.replica.scatter()
     config, reporter, prepared, validator = parts.config, parts.reporter, parts.prepared, parts.validator
     if config.tensorboard:
@@ -336,7 +336,7 @@ def _update(state: TrainState, parts: Parts, meter: Meter, batches: Sequence[Bat
     state.n_batches += parts.feed.batches_per_update
     state.n_tokens += update.n_tokens
     if parts.ema:
-        parts.ema.update(parts.output.model, state.step, update.finite)
+        parts.ema.update(parts.trained.model, state.step, update.finite)
 
 
 def _report(state: TrainState, parts: Parts, meter: Meter) -> None:
@@ -358,14 +358,14 @@ def _read(state: TrainState, parts: Parts, meter: Meter) -> list[StepStats]:
 def _validate(state: TrainState, parts: Parts) -> None:
     """Score the model, or its moving average, on the validation set."""
     config, reporter, last_step = parts.config, parts.reporter, parts.schedule.last_step
-    with parts.ema.applied(parts.output.model) if parts.ema else nullcontext():
+    with parts.ema.applied(parts.trained.model) if parts.ema else nullcontext():
         scores = _scores(parts)
     state.see_validation(scores.bleu if config.best_by == "bleu" else -scores.nll)
     reporter.scores(state, "valid", scores, {"source_gain": scores.source_gain})
     warning = reporting.source_warning(scores.source_gain, state.step, config.warmup_steps, last_step)
     reporter.warn(state, "source ignored", warning)
     if state.step >= config.warmup_steps:
-        warning = reporting.guessing_warning(state.step, scores.nll, parts.output.model.config.vocab_size)
+        warning = reporting.guessing_warning(state.step, scores.nll, parts.trained.model.config.vocab_size)
         reporter.warn(state, "divergence", warning)
     relieve_memory()
 
@@ -378,7 +378,7 @@ def _scores(parts: Parts) -> ValidationScores:
 def _save(state: TrainState, parts: Parts, meter: Meter, *, scheduled: bool) -> None:
     """Write a checkpoint, and its line in the metrics."""
     parts.replica.gather()
-    (broken,) = parts.ranks.any(not has_finite_parameters(parts.output.model))
+    (broken,) = parts.ranks.any(not has_finite_parameters(parts.trained.model))
     if broken:
         raise UserError(
             f"{parts.plan.run.folder}: parameters are no longer finite at step {state.step:,}, so nothing is saved "
@@ -395,9 +395,9 @@ def _save(state: TrainState, parts: Parts, meter: Meter, *, scheduled: bool) -> 
 
 def _finish(state: TrainState, parts: Parts) -> None:
     """Average the last scheduled checkpoints (6.1), or what the configuration asks for, score and write the result."""
-    ranks, output, say, last_step = parts.ranks, parts.output, parts.say, parts.schedule.last_step
+    ranks, trained, say, last_step = parts.ranks, parts.trained, parts.say, parts.schedule.last_step
     steps = ranks.on_rank_0(lambda: _load_final(state, parts))
-    ranks.copy_from_first(output.model.parameters())
+    ranks.copy_from_first(trained.model.parameters())
     parts.replica.scatter(moments=False)
     scores = _scores(parts)
     ranks.on_rank_0(lambda: _write_final(parts))
@@ -420,15 +420,15 @@ def _load_final(state: TrainState, parts: Parts) -> list[int]:
     """Load the weights of the final model; return the steps of its checkpoints."""
     steps = parts.checkpoints.load_final(state)
     if parts.config.parent_share and parts.plan.parent is not None:
-        parts.plan.parent.mix_into(parts.output.model, parts.config.parent_share)
+        parts.plan.parent.mix_into(parts.trained.model, parts.config.parent_share)
     return steps
 
 
 def _write_final(parts: Parts) -> None:
     """Write the folder of the final model."""
-    output = parts.output
-    spec = output.spec.with_alignment_layer(output.model.eval())
-    model_folder.save(output.model, output.tokenizer, spec, parts.plan.run.model, replace=True)
+    trained = parts.trained
+    spec = trained.spec.with_alignment_layer(trained.model.eval())
+    model_folder.save(trained.model, trained.tokenizer, spec, parts.plan.run.model, replace=True)
 
 
 def _made_of(steps: Sequence[int], config: TrainingConfig) -> str:

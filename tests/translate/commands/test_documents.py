@@ -357,8 +357,8 @@ def test_options_of_documents_are_refused_for_text(echo: Echo, capsys: pytest.Ca
 
 
 def test_the_language_is_guessed_from_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from translate.commands import lines
+    from translate.commands.source_language import document_texts
 
     options = Text(input=Path("x.notes"), from_language="auto")
-    assert lines.document_texts(options)[0] == "Der <g1>kleine</g1> Hund <g2/> schläft."
-    assert lines.document_texts(Text(input=Path("x.notes.txt"))) == []
+    assert document_texts(options)[0] == "Der <g1>kleine</g1> Hund <g2/> schläft."
+    assert document_texts(Text(input=Path("x.notes.txt"))) == []

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import translate
-from translate.commands import lines as reading
-from translate.commands.lines import ArrivingLines, TypedLines, ended, open_lines
+from translate.commands.lines import ArrivingLines, ended, open_lines
 from translate.commands.main import main
+from translate.commands.prompt import TypedLines, history_file
 from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
@@ -97,7 +97,7 @@ def test_a_pause_of_a_non_blocking_stdin_is_not_the_end(monkeypatch: pytest.Monk
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     pytest.importorskip("readline").clear_history()
-    return reading.history_file()
+    return history_file()
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str, bool]]:
@@ -172,7 +172,7 @@ def test_without_a_writable_folder_there_is_no_history(
 def test_a_closed_stdin_gives_a_one_sentence_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="stdin is closed"):
-        reading.open_lines(Text())
+        open_lines(Text())
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.translate.speakers import Echo
 from translate.commands import lines, text
-from translate.commands.lines import TypedLines
+from translate.commands.prompt import TypedLines
 from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator

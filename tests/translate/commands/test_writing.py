@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from translate.commands.lines import GrowingFile, writable
+from translate.commands.lines import writable
+from translate.commands.resuming import GrowingFile
 from translate.errors import UserError
 
 SETTINGS = {"model": "abc", "format": "text"}

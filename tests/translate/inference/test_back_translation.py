@@ -219,7 +219,7 @@ def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
     run = Run(tmp_path / "run")
     run.checkpoints.mkdir(parents=True)
     write_json(run.config, here.model_dump(mode="json"))
-    run.check(there, resume=True)
+    run.check_settings(there, resume=True)
 
 
 def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig, tmp_path: Path) -> None:

@@ -24,12 +24,12 @@ def of_format(parts: ModelFolder, layout: Format) -> Translator:
 
 def test_documents_are_translated_like_texts(translator: Translator) -> None:
     texts = [TEXT, "", "\n", "das Kind singt."]
-    assert [joined(pieces) for pieces in translator.documents(texts)] == translator(texts)
+    assert [joined(pieces) for pieces in translator.translate_in_pieces(texts)] == translator(texts)
 
 
 @pytest.mark.parametrize("layout", ["text", "markdown", "html", "srt", "tsv"])
 def test_pieces_joined_are_the_document(parts: ModelFolder, layout: Format) -> None:
-    (pieces,) = of_format(parts, layout).documents([TEXT])
+    (pieces,) = of_format(parts, layout).translate_in_pieces([TEXT])
     assert "".join(piece.text for piece, _ in pieces) == TEXT
     assert all((translation is not None) == piece.translate for piece, translation in pieces)
 
@@ -58,7 +58,7 @@ def test_a_byte_order_mark_stays_and_changes_nothing_else(layout: Format, text: 
 def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
     layout: Format, text: str, kept: str, parts: ModelFolder
 ) -> None:
-    (pieces,) = of_format(parts, layout).documents([text])
+    (pieces,) = of_format(parts, layout).translate_in_pieces([text])
     assert kept in joined(pieces)
     assert joined(pieces).count("\n") == text.count("\n")
 
@@ -102,7 +102,7 @@ def test_the_lines_of_an_item_in_a_quotation_keep_their_indentation_and_their_co
 
 def test_code_and_formulas_in_a_paragraph_of_several_lines_keep_their_spaces(parts: ModelFolder) -> None:
     text = "der Hund schläft im ``a  b`` und\nim Garten singt das $x  =  y$ am\nSee.\n"
-    (pieces,) = of_format(parts, "markdown").documents([text])
+    (pieces,) = of_format(parts, "markdown").translate_in_pieces([text])
     assert all(kept in joined(pieces) for kept in ("``a  b``", "$x  =  y$"))
 
 
@@ -111,24 +111,24 @@ def test_code_and_formulas_in_a_paragraph_of_several_lines_keep_their_spaces(par
 def test_a_paragraph_that_is_copied_stays_byte_for_byte(layout: Format, end: str, parts: ModelFolder) -> None:
     text = f"This  is the dog that  you{end}  have{end}seen  in the very big house.  {end}"
     cue = f"1{end}00:01 --> 00:02{end}{text}"
-    ((_, translation), *_) = [pair for pair in of_format(parts, layout).documents([cue])[0] if pair[1]]
+    ((_, translation), *_) = [pair for pair in of_format(parts, layout).translate_in_pieces([cue])[0] if pair[1]]
     assert translation is not None
     assert "language" in translation.flags
-    assert joined(of_format(parts, layout).documents([cue])[0]) == cue
+    assert joined(of_format(parts, layout).translate_in_pieces([cue])[0]) == cue
 
 
 @pytest.mark.parametrize("layout", ["markdown", "html", "srt", "vtt"])
 def test_lines_that_end_in_crlf_are_translated_like_others(layout: Format, parts: ModelFolder) -> None:
     text = "1\n00:01 --> 00:02\nder Hund\n  schläft im Haus\n\ndie Katze  \nsingt am See.\n"
     plain, windows = (
-        joined(pieces) for pieces in of_format(parts, layout).documents([text, text.replace("\n", "\r\n")])
+        joined(pieces) for pieces in of_format(parts, layout).translate_in_pieces([text, text.replace("\n", "\r\n")])
     )
     assert windows == plain.replace("\n", "\r\n")
 
 
 def test_a_quotation_of_several_lines_is_translated_as_a_whole(parts: ModelFolder) -> None:
     plain, quoted = "der Hund schläft im\nHaus am See.\n", "> der Hund schläft im\n> Haus am See.\n"
-    whole, lines = (joined(pieces) for pieces in of_format(parts, "markdown").documents([plain, quoted]))
+    whole, lines = (joined(pieces) for pieces in of_format(parts, "markdown").translate_in_pieces([plain, quoted]))
     assert lines.startswith("> ")
     assert [line.removeprefix("> ") for line in lines.split("\n")] == whole.split("\n")
 
@@ -146,7 +146,7 @@ class Cutting(SentenceSearch):
 def test_lines_that_are_translated_alone_have_flags_and_scores_of_their_own(parts: ModelFolder) -> None:
     translator = of_format(parts, "markdown")
     translator.sentence_search = Cutting(translator.engine, translator.sentence_search.config)
-    (pieces,) = translator.documents(["Nimm 30\nTabletten\n"])
+    (pieces,) = translator.translate_in_pieces(["Nimm 30\nTabletten\n"])
     (translation,) = [one for _, one in pieces if one is not None]
     assert translation.text == "Take\ntablets"
     assert "missing" in translation.flags

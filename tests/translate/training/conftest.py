@@ -19,7 +19,7 @@ from translate.evaluation.scores import greedy_bleu
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
-from translate.training.train import Parts, ScoreBleu, assemble, train
+from translate.training.train import Parts, ScoreBleu, set_up, train
 from translate.training.update import Update, Updater
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
@@ -70,7 +70,7 @@ class Training:
 
     def __init__(self, state: TrainState, parts: Parts) -> None:
         self.state, self.parts = state, parts
-        self.run, self.model = parts.plan.run, parts.output.model
+        self.run, self.model = parts.plan.run, parts.trained.model
 
     def train(self) -> None:
         """Train to the end of the schedule."""
@@ -137,7 +137,7 @@ class Toy:
         with ExitStack() as locks:
             start = Start(self.config(**training), Run(self.folder / name), self.folder / "prepared", resume)
             plan = make_plan(start, say, run_lock=locks, corpus_lock=locks)
-            return Training(*assemble(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
+            return Training(*set_up(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     root = trainer.run.checkpoints
     return checkpoints.save(
         root,
-        lambda folder: write_model(trainer.model, trainer.parts.prepared.tokenizer, trainer.parts.output.spec, folder),
+        lambda folder: write_model(trainer.model, trainer.parts.prepared.tokenizer, trainer.parts.trained.spec, folder),
         trainer.parts.checkpoints.optimizer,
         trainer.state,
         scheduled=scheduled,

@@ -41,10 +41,10 @@ def test_a_run_whose_first_start_was_killed_may_begin(toy, monkeypatch):
             with pytest.raises(SystemExit):
                 write_json(path, {})
     assert len(list(run.folder.iterdir())) == 2
-    run.check(config, resume=False)
+    run.check_settings(config, resume=False)
     (run.folder / ".other.partial").touch()
     with pytest.raises(UserError, match="exists and is not a run"):
-        run.check(config, resume=False)
+        run.check_settings(config, resume=False)
 
 
 def test_complete_lines_before_a_cut_are_kept(tmp_path):
