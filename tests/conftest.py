@@ -13,6 +13,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from tests.shapes import checked_shapes
+from translate import machine
 
 # No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change. The
 # examples are thus the same in each run, and few must do; HYPOTHESIS_PROFILE=wide draws many others.
@@ -20,6 +21,9 @@ QUIET = [HealthCheck.too_slow]
 settings.register_profile("suite", deadline=None, suppress_health_check=QUIET, derandomize=True, max_examples=50)
 settings.register_profile("wide", deadline=None, suppress_health_check=QUIET, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+# Measured once in a process, as it takes longer than most tests; before other modules import it.
+machine.product_rate = functools.cache(machine.product_rate)
 
 P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent
@@ -52,19 +56,35 @@ def true_names() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep converted models in a folder of the tests."""
+    """Keep converted models in a folder of the tests, which workers share."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        environment.setenv("XDG_CACHE_HOME", str(root / "cache"))
         yield
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Run each test on one core; products of this size are slower on two."""
-    n_threads = torch.get_num_threads()
+@pytest.fixture(autouse=True, scope="session")
+def no_wait_for_the_disk() -> Iterator[None]:
+    """Let `os.fsync` return at once: no test cuts the power, and a training waits a fifth of its time for the disk.
+
+    Tests of what is on the disk when replace the function themselves.
+    """
+    with pytest.MonkeyPatch.context() as functions:
+        functions.setattr(os, "fsync", os.fstat)  # which refuses what is no open file, too
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread_for_fixtures() -> None:
+    """Make the fixtures of sessions and modules on one core too."""
     torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Run each test on one core, whatever the one before has set; products of this size are slower on two."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

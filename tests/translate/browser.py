@@ -15,6 +15,8 @@ if IN_CI:
 else:
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
+sync_api.expect.set_options(timeout=60_000)  # milliseconds; a busy machine takes longer than the default of 5 s
+
 _CONTRASTS = """() => {
   const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const painted = (colours) => {

@@ -37,7 +37,7 @@ def ray() -> Iterator[Any]:
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     try:
         ray.init(made.address, log_to_driver=False, logging_level="ERROR")
-        ray.made = made
+        ray.made, ray.working = made, []
         yield ray
     finally:
         ray.shutdown()
@@ -45,13 +45,12 @@ def ray() -> Iterator[Any]:
 
 
 @pytest.fixture
-def nodes(ray: Any) -> Iterator[list[Any]]:
-    """Two nodes that work; `kill` ends one."""
-    added = [ray.made.add_node(num_cpus=1, object_store_memory=2**27) for _ in range(2)]
+def nodes(ray: Any) -> list[Any]:
+    """Two nodes that work, those of the test before that are left among them; `kill` ends one."""
+    while len(ray.working) < 2:
+        ray.working.append(ray.made.add_node(num_cpus=1, object_store_memory=2**27))
     ray.made.wait_for_nodes()
-    yield added
-    for node in added:
-        ray.made.remove_node(node)
+    return ray.working
 
 
 def kill(ray: Any, nodes: list[Any]) -> None:

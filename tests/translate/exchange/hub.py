@@ -179,7 +179,7 @@ def running() -> Iterator[Hub]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     hub.url = f"http://127.0.0.1:{server.server_port}"
     elsewhere = f"http://localhost:{server.server_port}"  # another host, whose answer lacks the headers of the hub
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.005], daemon=True).start()  # seconds until it sees that it should stop
     try:
         yield hub
     finally:

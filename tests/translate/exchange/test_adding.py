@@ -9,10 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +45,11 @@ NEEDED = {
 }
 
 
+def hurried(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """Let one module not wait; without `time.sleep` itself, a wait for a process would keep a core busy."""
+    monkeypatch.setattr(f"{module}.time", SimpleNamespace(**{**vars(time), "sleep": lambda seconds: None}))
+
+
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub that the client of this process asks, and empty folders for models and downloads."""
@@ -59,7 +66,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
             monkeypatch.setattr(constants, name, value)
         template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda seconds: None)
+        hurried(monkeypatch, "huggingface_hub.file_download")
         yield hub
 
 
@@ -769,7 +776,7 @@ def test_a_package_at_an_address_goes_on_where_it_broke(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     url, content = package
-    monkeypatch.setattr("translate.exchange.download.time.sleep", lambda seconds: None)
+    hurried(monkeypatch, "translate.exchange.download")
     hub.breaks["x.argosmodel"] = [5000, 7000]
     digest = hashlib.sha256(content).hexdigest()
     assert main(["models", "add", f"{url}#sha256={digest}"]) == 0
@@ -906,7 +913,7 @@ def test_an_interrupted_package_is_continued_by_the_same_command_unless_it_has_c
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     url, content = package
-    monkeypatch.setattr("translate.exchange.download.time.sleep", lambda seconds: None)
+    hurried(monkeypatch, "translate.exchange.download")
     hub.breaks["x.argosmodel"] = [5000, *[0] * 9]
     error = refused(capsys, "add", url)
     assert "the connection broke" in error

@@ -1,5 +1,6 @@
 """A live server on loopback, in a thread of the test process."""
 
+import asyncio
 import contextlib
 import random
 import socket
@@ -7,15 +8,34 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import httpx
 import uvicorn
+import uvicorn.server
 
-from translate.serving import server
+from translate.serving import api, server
+from translate.serving.access import Rates
 from translate.serving.api import State
 from translate.serving.app import create_app
 from translate.serving.settings import Serve
+
+
+class Prompt:
+    """asyncio for a server of uvicorn, which looks only every tenth of a second whether it should stop."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for at most a few milliseconds."""
+        await asyncio.sleep(min(seconds, 0.005))
+
+
+uvicorn.server.asyncio = Prompt()  # type: ignore[assignment]
 
 
 @dataclass
@@ -35,14 +55,18 @@ class Live:
         return self.http.post("/translate", json={"q": q, "source": source, "target": target, **more})
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
 
 @contextlib.contextmanager
 def live(options: Serve, folder: Path) -> Iterator[Live]:
-    """Serve while the block runs, then stop all threads of the server."""
+    """Serve while the block runs, then stop all threads of the server.
+
+    The minute in which requests are counted does not end meanwhile.
+    """
     with server.listen("127.0.0.1", 0) as listener:
-        app = create_app(options, folder)
+        with mock.patch.object(api, "Rates", partial(Rates, clock=lambda: 30.0)):
+            app = create_app(options, folder)
         running = uvicorn.Server(server.configuration(app, options))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -58,7 +82,7 @@ def live(options: Serve, folder: Path) -> Iterator[Live]:
     assert not thread.is_alive()
 
 
-def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until a function returns a true value."""
     deadline = time.monotonic() + seconds
     while not condition():

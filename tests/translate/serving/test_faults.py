@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -165,13 +164,13 @@ def test_others_are_served_while_a_glossary_is_read(server: Live, monkeypatch: p
 
     def slow(lines: list[str], name: str) -> Glossary:
         reading.set()
-        assert served.wait(5)
+        assert served.wait(60)
         return read(lines, name)
 
     monkeypatch.setattr(Glossary, "read", slow)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(server.translate, GERMAN, glossary="no term")
-        assert reading.wait(5)
+        assert reading.wait(60)
         assert server.http.get("/health").status_code == 200
         served.set()
         assert (answer.result().status_code, "line 1" in answer.result().json()["error"]) == (400, True)
@@ -331,8 +330,6 @@ def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_p
             return answer.status_code
 
         assert status("x" * 61) == 400  # it would be refused in every minute
-        if (second := time.time() % 60) > 45:  # minutes are those of the clock, and all requests must be in one
-            time.sleep(60 - second)
         assert [status(GERMAN), status(GERMAN), status(GERMAN)] == [200, 200, 429]
         assert status("das Kind") == 200  # the refused one was not counted
         assert status(["x" * 30, "x" * 30], api_key=key) == 200

@@ -78,7 +78,7 @@ def visited(browser: "sync_api.Browser", server: Live) -> Iterator["sync_api.Bro
     """Visit the page; fail on page errors and on requests to another host."""
     problems, hosts = list[str](), set[str]()
     context = browser.new_context()
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     context.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     context.on("weberror", lambda error: problems.append(str(error.error)))
     yield context
@@ -447,7 +447,7 @@ def test_a_word_lights_up_after_its_alignment_was_refused_once(page: Page) -> No
 def test_a_tap_lights_up_a_word_and_its_source(browser: "sync_api.Browser", server: Live) -> None:
     """A finger does not hover: on a touch screen no alignment was ever asked for."""
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     opened(page, server.url)
     translated(page, GERMAN)
@@ -467,7 +467,7 @@ def test_a_tap_lights_up_a_word_and_its_source(browser: "sync_api.Browser", serv
 
 def test_on_a_telephone_copy_is_in_reach_of_the_thumb(browser: "sync_api.Browser", server: Live) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     opened(page, server.url)
     translated(page, f"{GERMAN}\n" * 20)

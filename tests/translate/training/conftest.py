@@ -140,16 +140,19 @@ class Toy:
             return Training(*set_up(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
 
 
-@pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+def without_measurement(patch: pytest.MonkeyPatch) -> None:
+    """Replace the measurement of the machine, which takes longer than the training."""
+
     def rate(dtype: torch.dtype, device: torch.device, **_: object) -> float:
-        return 1e9 + float(
-            torch.randn(3).abs().sum()
-        )  # draws random numbers like the real measurement, which takes longer
+        return 1e9 + float(torch.randn(3).abs().sum())  # draws random numbers like the real one
 
     for module in ("machine", "training.train"):
-        monkeypatch.setattr(f"translate.{module}.product_rate", rate)
-    torch.set_num_threads(1)
+        patch.setattr(f"translate.{module}.product_rate", rate)
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    without_measurement(monkeypatch)
     return Toy(tmp_path)
 
 

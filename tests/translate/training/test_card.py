@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.translate.training.conftest import interrupt
+from tests.translate.training.conftest import Toy, interrupt, without_measurement
 from translate.commands.main import main
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
@@ -24,14 +25,25 @@ from translate.training.run import Run, environment
 from translate.training.validation import Validator
 
 
-@pytest.fixture
-def run(toy, monkeypatch) -> Path:
-    """A run trained by the command and scored on a test set."""
-    monkeypatch.chdir(toy.folder)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run trained by the command, whose experiment has a test set."""
+    toy = Toy(tmp_path_factory.mktemp("card"))
     toy.settings["data"]["test"] = {"held": {"source": "valid.de", "target": "valid.en"}}
     toy.settings["training"]["valid_bleu_sentences"] = 3
-    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
-    assert main(["train", "toy.json", "--set", "training.seed=7"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        without_measurement(patch)
+        patch.chdir(toy.folder)
+        Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+        assert main(["train", "toy.json", "--set", "training.seed=7"]) == 0
+    return toy.folder
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that run, in a copy of its folder."""
+    shutil.copytree(trained, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
     return Path("runs/toy")
 
 
