@@ -83,5 +83,5 @@ class PositionEncoding(nn.Module):
         """Draw learned positions from N(0, 1 / d_model), or compute the sinusoids."""
         if self.config.positions == "learned":
             nn.init.normal_(self.table_TD, std=self.config.d_model**-0.5)
-        else:
+        elif not self.table_TD.is_meta:  # see `Transformer`
             self.table_TD.copy_(sinusoids(self.config.max_length, self.config.d_model, self.config.positions))

@@ -76,7 +76,10 @@ class Transformer(nn.Module):
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
-        initialise(self)
+        if (
+            not self.output_weight.is_meta
+        ):  # such parameters hold no values, and torch imports its compiler to draw them
+            initialise(self)
 
     @property
     def device(self) -> torch.device:
