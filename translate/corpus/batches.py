@@ -6,8 +6,9 @@ The batches of an epoch are a pure function of the lengths, the budget, the seed
 integers, and a resumed run continues with exactly the sentences that it has not used.
 """
 
+import itertools
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar, cast
@@ -28,6 +29,7 @@ Lengths = NDArray[np.int32]
 T = TypeVar("T")
 
 AHEAD = 2  # updates whose batches are made while one is computed
+_PART = 2**18  # pairs that are looked at together: the arrays of all pairs are few, and the others small
 
 
 class Position(NamedTuple):
@@ -82,13 +84,20 @@ class Batch:
 
 def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
     """Return the length of the longest source sentence that a Sampler of these pairs uses, without eos; at least 1."""
-    return int(pairs.src_lengths[eligible(pairs, max_tokens)].max(initial=1))
+    return int(pairs.src_lengths.max(where=_are_short(pairs, max_tokens), initial=1))
 
 
 def eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
     """Return the numbers of the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
-    longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
-    return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
+    numbers: Index = np.arange(pairs.n_pairs, dtype=np.int32 if pairs.n_pairs < 2**31 else np.int64)
+    return numbers[_are_short(pairs, max_tokens)]
+
+
+def _are_short(pairs: EncodedPairs, max_tokens: int) -> NDArray[np.bool_]:
+    """Return which pairs are `eligible`."""
+    short = pairs.src_lengths < max_tokens
+    short &= pairs.tgt_lengths < max_tokens
+    return short
 
 
 @dataclass(frozen=True)
@@ -110,19 +119,18 @@ class Sampler:
     max_tokens: int
     seed: int
     mixture: Mixture = Mixture()
-    # Cache of the latest epoch: a start needs it three times, and 100 million pairs take a minute each time.
+    # Cache of the latest epoch: a start needs it three times, and 20 million pairs take 3 seconds each time.
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n_eligible = [
-            sum(len(index) for index, part in self._components() if part.replayed == old) for old in (False, True)
-        ]
+        components = self._components()
+        n_eligible = [sum(len(index) for index, part in components if part.replayed == old) for old in (False, True)]
         if not n_eligible[0] or (self.mixture.replay_share and not n_eligible[1]):
             raise UserError(
                 f"no sentence pair of data.{'replay' if n_eligible[0] else 'train'} has at most training.max_tokens = "
                 f"{self.max_tokens} tokens on either side; raise it"
             )
-        if not len(self._members(np.random.default_rng(self.seed))):
+        if not any(self._numbers(components)):
             raise UserError("the weights of the sources are so small that an epoch has no pair; raise them")
 
     def _components(self) -> list[tuple[Index, Component]]:
@@ -132,9 +140,9 @@ class Sampler:
         ends = np.searchsorted(short, np.cumsum([part.n_pairs for part in components]))
         return list(zip(np.split(short, ends[:-1]), components, strict=True))
 
-    def _members(self, rng: np.random.Generator) -> Index:
-        """Return the pairs of one epoch, with repeats."""
-        components, share = self._components(), self.mixture.replay_share
+    def _numbers(self, components: list[tuple[Index, Component]]) -> list[int]:
+        """Return the number of pairs of each source in an epoch, with repeats."""
+        share = self.mixture.replay_share
         if not share:
             components = [(index, part._replace(replayed=False)) for index, part in components]
         new, old = (
@@ -143,13 +151,19 @@ class Sampler:
         scale = share / (1 - share) * new / old if old else 0.0
         wanted = [len(index) * part.weight * (scale if part.replayed else 1.0) for index, part in components]
         # Rounded sums, not parts: sources that are too small for one pair of their own add up.
-        counts = np.diff(np.round(np.cumsum([0.0, *wanted]), 6).round().astype(int))
-        return np.concatenate([_sample(index, n, rng) for (index, _), n in zip(components, counts, strict=True)])
+        numbers: list[int] = np.diff(np.round(np.cumsum([0.0, *wanted]), 6).round().astype(int)).tolist()
+        return numbers
+
+    def _members(self, rng: np.random.Generator) -> Index:
+        """Return the pairs of one epoch, with repeats."""
+        components = self._components()
+        samples = (_sample(index, n, rng) for (index, _), n in zip(components, self._numbers(components), strict=True))
+        return np.concatenate([*itertools.chain.from_iterable(samples)])
 
     @property
     def n_too_long(self) -> int:
         """Number of pairs that training leaves out because a side is longer than max_tokens."""
-        return self.pairs.n_pairs - len(eligible(self.pairs, self.max_tokens))
+        return self.pairs.n_pairs - int(np.count_nonzero(_are_short(self.pairs, self.max_tokens)))
 
     def n_batches(self, n_epochs: int) -> int:
         """Return the number of batches in the first `n_epochs` epochs, which differ in it if they draw samples."""
@@ -159,17 +173,18 @@ class Sampler:
 
     def _n_batches_of(self, epoch: int) -> int:
         members = self._members(np.random.default_rng([self.seed, epoch]))
-        longest, _ = _order(self.pairs.src_lengths[members], self.pairs.tgt_lengths[members])
-        return sum(1 for _ in _cuts(np.sort(longest), self.batch_tokens))
+        return sum(1 for _ in _Keys(self.pairs, members).cuts(self.batch_tokens))
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
         if (batches := self._latest.get(epoch)) is None:
-            rng = np.random.default_rng([self.seed, epoch])
-            # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
-            ordered = batches_by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
-            batches = [ordered[i] for i in rng.permutation(len(ordered))]
             self._latest.clear()
+            rng = np.random.default_rng([self.seed, epoch])
+            members = self._members(rng)
+            # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
+            rng.shuffle(members)
+            ordered = batches_by_length(self.pairs, members, self.batch_tokens)
+            batches = [ordered[i] for i in rng.permutation(len(ordered))]
             self._latest[epoch] = batches
         return batches
 
@@ -184,12 +199,12 @@ class Sampler:
             epoch, first = epoch + 1, 0
 
 
-def _sample(index: Index, n: int, rng: np.random.Generator) -> Index:
-    """Return n of the pairs, each equally often up to a difference of one."""
+def _sample(index: Index, n: int, rng: np.random.Generator) -> list[Index]:
+    """Return n of the pairs, each equally often up to a difference of one, in several arrays."""
     if not len(index):
-        return index
+        return [index]
     times, rest = divmod(n, len(index))
-    return np.concatenate([np.tile(index, times), rng.choice(index, rest, replace=False) if rest else index[:0]])
+    return [*[index] * times, rng.choice(index, rest, replace=False) if rest else index[:0]]
 
 
 def batches_by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Index]:
@@ -201,10 +216,9 @@ def batches_by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> l
     Args:
         batch_tokens: largest number of padded tokens on either side; a longer sentence is a batch of one.
     """
-    longest, key = _order(pairs.src_lengths[index], pairs.tgt_lengths[index])
-    order = np.argsort(key, kind="stable")
-    index, longest = index[order], longest[order]
-    return [index[start:stop] for start, stop in _cuts(longest, batch_tokens)]
+    keys = _Keys(pairs, index)
+    index = keys.sorted(index)
+    return [index[start:stop] for start, stop in keys.cuts(batch_tokens)]
 
 
 # Batches have m * 2^k rows and columns, with m up to 16. oneDNN compiles kernels for every shape of a product, see
@@ -224,29 +238,68 @@ def _rows(n: int) -> int:
     return n >> shift << shift
 
 
-def _widths(n_tokens: int) -> NDArray[np.int32]:
-    """Return `width` of every number up to n_tokens."""
-    return np.array([width(n) for n in range(n_tokens + 1)], dtype=np.int32)
+_SIZES = np.array(sorted({m << k for m in range(17) for k in range(28)}))
 
 
-def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
-    """Return the width of each pair's longer side, and the sort key of `batches_by_length`."""
-    widest = max(int(src.max(initial=0)), int(tgt.max(initial=0))) + 1
-    widths, group = np.unique(_widths(widest), return_inverse=True)
-    group = group.astype(np.int16)
-    longest, lean = np.maximum(group[src + 1], group[tgt + 1]), group[tgt + 1] - group[src + 1]
-    return widths[longest], longest * np.int64(2 * len(widths)) + np.where(longest % 2, lean, -lean)
+def _groups(n_tokens: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return the place of each `width` in _SIZES."""
+    return np.searchsorted(_SIZES, n_tokens)
 
 
-def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of ascending lengths in which n * (longest length) is within the budget; n is rounded by `_rows`."""
-    start = 0
-    while start < len(longest):
-        window = longest[start : start + batch_tokens]
-        fits = np.arange(1, len(window) + 1) * window <= batch_tokens
-        n = len(window) if fits.all() else _rows(max(int(fits.argmin()), 1))
-        yield start, start + n
-        start += n
+class _Keys:
+    """The sort keys of `batches_by_length`, 2 bytes a sentence: there are few widths.
+
+    Args:
+        index: the sentences.
+    """
+
+    def __init__(self, pairs: EncodedPairs, index: Index) -> None:
+        sides = pairs.src_lengths, pairs.tgt_lengths
+        groups = _groups(np.arange(max(int(side.max(initial=0)) for side in sides) + 2))
+        n_widths = int(groups[-1]) + 1
+        self._widths = _SIZES[:n_widths].tolist()
+        self._keys = np.empty(len(index), dtype=np.min_scalar_type(2 * n_widths**2))
+        self._counts = np.zeros(2 * n_widths**2, dtype=np.int64)  # of each key
+        for part in _parts(index):
+            src, tgt = (groups[side[index[part]] + 1] for side in sides)
+            longest, lean = np.maximum(src, tgt), tgt - src
+            keys = (2 * longest + 1) * n_widths + np.where(longest % 2, lean, -lean)
+            self._keys[part] = keys
+            self._counts += np.bincount(keys, minlength=len(self._counts))
+
+    def sorted(self, index: Index) -> Index:
+        """Return the sentences in the order of their keys. The sort is stable, and takes linear time."""
+        places = np.cumsum(self._counts) - self._counts  # of the next sentence with each key
+        found = np.empty_like(index)
+        for part in _parts(index):
+            keys = self._keys[part]
+            n = np.bincount(keys, minlength=len(places))
+            shift = places - (np.cumsum(n) - n)
+            found[np.arange(len(keys)) + np.repeat(shift, n)] = index[part][np.argsort(keys, kind="stable")]
+            places += n
+        return found
+
+    def cuts(self, batch_tokens: int) -> Iterator[tuple[int, int]]:
+        """Yield spans of sorted sentences in which n * (longest width) is within the budget; `_rows` rounds n."""
+        ends = np.cumsum(self._counts.reshape(len(self._widths), -1).sum(axis=1)).tolist()
+        start, n_all, first = 0, len(self._keys), 0
+        while start < n_all:
+            while ends[first] <= start:
+                first += 1
+            n = 0
+            for end, columns in zip(ends[first:], self._widths[first:], strict=True):
+                n = min(end - start, max(n, batch_tokens // columns))
+                if n < end - start:
+                    break
+            if n < min(batch_tokens, n_all - start):
+                n = _rows(max(n, 1))
+            yield start, start + n
+            start += n
+
+
+def _parts(items: Sized) -> Iterator[slice]:
+    """Yield slices of all items, in order."""
+    return (slice(start, start + _PART) for start in range(0, len(items), _PART))
 
 
 def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
@@ -280,18 +333,25 @@ def halves(batch: Batch) -> tuple[Batch, Batch]:
 
 def largest(pairs: EncodedPairs, batches: Sequence[Index]) -> Index:
     """Return the batch with the most positions on both sides, padding included; among equals, the longest rows."""
-    starts = np.cumsum([0, *(len(batch) for batch in batches[:-1])])
-    index = np.concatenate(batches)
-    src, tgt = (np.maximum.reduceat(lengths[index] + 1, starts) for lengths in (pairs.src_lengths, pairs.tgt_lengths))
-    widths = _widths(int(max(src.max(), tgt.max())))
-    columns = widths[src] + widths[tgt]
+    src, tgt = (np.concatenate(side) for side in zip(*_longest(pairs, batches), strict=True))
+    columns = _SIZES[_groups(src)] + _SIZES[_groups(tgt)]
     positions = columns * np.array([len(batch) for batch in batches])
     return batches[int(np.lexsort((columns, positions))[-1])]
 
 
+def _longest(pairs: EncodedPairs, batches: Sequence[Index]) -> Iterator[tuple[Lengths, Lengths]]:
+    """Yield the largest lengths of both sides in each of some batches, with eos."""
+    for i in range(0, len(batches), 1000):
+        some = batches[i : i + 1000]
+        index = np.concatenate(some)
+        starts = np.cumsum([0, *map(len, some[:-1])])
+        src, tgt = (np.maximum.reduceat(side[index] + 1, starts) for side in (pairs.src_lengths, pairs.tgt_lengths))
+        yield src, tgt
+
+
 def _padded(side: Side, index: Index, pad: int, end: int) -> tuple[Tensor, NDArray[np.int64]]:
     """Return sentences, each followed by `end`, padded on the right to a `width`; and their lengths with `end`."""
-    ids, offsets = side
+    ids, offsets, _ = side
     starts, stops = offsets[index], offsets[index + 1]
     lengths = (stops - starts + 1).astype(np.int64)
     rows = np.full((len(index), width(int(lengths.max()))), pad, dtype=np.int64)

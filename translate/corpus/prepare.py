@@ -304,15 +304,26 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
 
 
 SIDES = ("src", "tgt")
-Side = tuple[NDArray[np.integer], NDArray[np.integer]]
+_PART = 2**18  # offsets that are read together
+
+
+class Side(NamedTuple):
+    """One side of sentence pairs as token ids, without bos and eos.
+
+    Attributes:
+        ids: of all sentences in a row.
+        offsets: (n_pairs + 1,), of each sentence in `ids`, and their number: sentence i is
+            ids[offsets[i] : offsets[i + 1]].
+        lengths: (n_pairs,), tokens of each sentence.
+    """
+
+    ids: NDArray[np.integer]
+    offsets: NDArray[np.integer]
+    lengths: NDArray[np.int32]
 
 
 class EncodedPairs:
     """Sentence pairs as token ids, without bos and eos.
-
-    Args:
-        src, tgt: the sides, each as all ids in a row and the offset of each sentence and of the end: sentence i is
-            ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
         src_side, tgt_side: the sides.
@@ -321,7 +332,7 @@ class EncodedPairs:
 
     def __init__(self, src: Side, tgt: Side) -> None:
         self.src_side, self.tgt_side = src, tgt
-        self.src_lengths, self.tgt_lengths = (np.diff(offsets).astype(np.int32) for _, offsets in (src, tgt))
+        self.src_lengths, self.tgt_lengths = src.lengths, tgt.lengths
         self.n_pairs = len(self.src_lengths)
 
     @classmethod
@@ -333,18 +344,19 @@ class EncodedPairs:
 
     def src(self, i: int) -> NDArray[np.integer]:
         """Return the ids of source sentence i, a view."""
-        ids, offsets = self.src_side
+        ids, offsets, _ = self.src_side
         return ids[offsets[i] : offsets[i + 1]]
 
     def tgt(self, i: int) -> NDArray[np.integer]:
         """Return the ids of target sentence i, a view."""
-        ids, offsets = self.tgt_side
+        ids, offsets, _ = self.tgt_side
         return ids[offsets[i] : offsets[i + 1]]
 
 
 def _side(sentences: Sequence[Sequence[int]]) -> Side:
     ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=np.int64)
-    return ids, np.cumsum([0, *map(len, sentences)])
+    offsets = np.cumsum([0, *map(len, sentences)])
+    return Side(ids, offsets, np.diff(offsets).astype(np.int32))
 
 
 def read_tokens(folder: Path) -> EncodedPairs:
@@ -353,22 +365,42 @@ def read_tokens(folder: Path) -> EncodedPairs:
     UserError if a file is missing or damaged.
     """
     src, tgt = (_read_side(folder, side) for side in SIDES)
-    if len(src[1]) != len(tgt[1]):
+    if len(src.lengths) != len(tgt.lengths):
         raise UserError(
-            f"{folder}: damaged: its sides have {len(src[1]) - 1:,} and {len(tgt[1]) - 1:,} sentences; run `translate "
-            "prepare` again"
+            f"{folder}: damaged: its sides have {len(src.lengths):,} and {len(tgt.lengths):,} sentences; run "
+            "`translate prepare` again"
         )
     return EncodedPairs(src, tgt)
 
 
 def _read_side(folder: Path, side: str) -> Side:
-    """Return ids and offsets of one side; UserError unless the offsets divide the ids into sentences."""
+    """Return one side; UserError unless the offsets divide the ids into sentences."""
     ids, offsets = (_load_array(folder / f"train.{side}.{part}.npy") for part in ("ids", "offsets"))
     path = folder / f"train.{side}.offsets.npy"
     fits = ids.ndim == offsets.ndim == 1 and ids.dtype.kind == "u" and offsets.dtype == np.int64 and len(offsets)
-    if not fits or offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
+    lengths = _read_lengths(path, len(offsets) - 1) if fits else None
+    if lengths is None or offsets[0] != 0 or offsets[-1] != len(ids):
         raise UserError(f"{path}: damaged: does not divide its ids into sentences; run `translate prepare` again")
-    return ids, offsets
+    return Side(ids, offsets, lengths)
+
+
+def _read_lengths(path: Path, n_pairs: int) -> NDArray[np.int32] | None:
+    """Return the differences between the offsets in a file; None if one is negative.
+
+    The file is read and not mapped: the pages of a mapped file count as memory of the process once it has read them.
+    """
+    lengths = np.empty(n_pairs, dtype=np.int32)
+    with path.open("rb") as file:
+        file.seek(np.load(path, mmap_mode="r").offset)
+        last = np.fromfile(file, dtype=np.int64, count=1)
+        for start in range(0, n_pairs, _PART):
+            offsets = np.concatenate([last, np.fromfile(file, dtype=np.int64, count=_PART)])
+            differences = np.diff(offsets)
+            if differences.min() < 0:
+                return None
+            lengths[start : start + _PART] = differences
+            last = offsets[-1:]
+    return lengths
 
 
 def write_tokens(chunks: Iterable["Encoded"], n_pairs: int, dtype: np.dtype, folder: Path) -> dict[str, int]:

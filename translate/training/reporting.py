@@ -227,7 +227,7 @@ def unknown_warning(where: str, pairs: EncodedPairs, unk: int) -> str | None:
         pairs: the set; the first LOOKED_AT pairs are searched.
     """
     n = min(pairs.n_pairs, LOOKED_AT)
-    ids, offsets = pairs.tgt_side
+    ids, offsets, _ = pairs.tgt_side
     places = np.flatnonzero(ids[: offsets[n]] == unk)
     if not len(places):
         return None

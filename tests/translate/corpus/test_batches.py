@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.batches import Position, Sampler, batches_by_length, collate, longest_source, width
+from translate.corpus.batches import Position, Sampler, batches_by_length, collate, largest, longest_source, width
 from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 
@@ -211,20 +211,54 @@ def test_sentences_are_sorted_by_longest_width_then_by_difference_in_alternating
     assert order.tolist() == np.lexsort((lean, longest)).tolist()
 
 
-def test_an_epoch_costs_no_more_than_44_bytes_a_sentence():
-    """Sorting 100 million sentences then needs 4.4 GB."""
-    n = 200_003
-    rng = np.random.default_rng(3)
+def pairs_of_random_lengths(n: int, longest: int) -> EncodedPairs:
+    """Pairs whose lengths are drawn; they have no tokens."""
     pairs = EncodedPairs.of([[5]], [[5]])
     pairs.n_pairs = n
-    pairs.src_lengths, pairs.tgt_lengths = rng.integers(1, 60, (2, n), dtype=np.int32)
+    pairs.src_lengths, pairs.tgt_lengths = np.random.default_rng(3).integers(1, longest + 1, (2, n), dtype=np.int32)
+    return pairs
+
+
+@pytest.mark.parametrize("longest", [60, 3_000_000])
+def test_a_large_corpus_is_sorted_like_a_small_one(longest):
+    """The sort takes parts of the corpus in turn. Sentences of millions of tokens need larger keys."""
+    pairs = pairs_of_random_lengths(600_011, longest)
+    order = np.random.default_rng(1).permutation(pairs.n_pairs)
+    steps = np.array(sorted({m << k for m in range(1, 17) for k in range(20)}))
+    src, tgt = (np.searchsorted(steps, side[order] + 1) for side in (pairs.src_lengths, pairs.tgt_lengths))
+    longer = np.maximum(src, tgt)
+    expected = order[np.lexsort(((tgt - src) * np.where(longer % 2, -1, 1), longer))]
+    assert np.array_equal(np.concatenate(batches_by_length(pairs, order, 4096)), expected)
+
+
+@given(LENGTHS, st.integers(1, 90))
+def test_a_batch_has_as_many_sentences_as_fit(lengths, budget):
+    """What is left at the end, and sentences that are only ends, are not divided into sizes for kernels."""
+    pairs = pairs_of(lengths)
+    batches = batches_by_length(pairs, np.arange(len(lengths)), budget)
+    columns = [width(max(lengths[i]) + 1) for i in np.concatenate(batches)]
+    start = 0
+    for batch in batches:
+        left = columns[start:]
+        n = max((i for i in range(1, len(left) + 1) if i * left[i - 1] <= budget), default=1)
+        assert len(batch) == (n if n in (budget, len(left)) else max(size for size in SIZES if size <= n))
+        start += len(batch)
+
+
+def test_an_epoch_costs_no_more_than_14_bytes_a_sentence():
+    """Sorting 100 million sentences then needs 1.4 GB, beside 0.8 for their lengths."""
+    n = 2_000_003
+    pairs = pairs_of_random_lengths(n, 59)
     tracemalloc.start()
     batches = Sampler(pairs, 4096, 100, 1).batches(0)
     held, peak = tracemalloc.get_traced_memory()
+    largest(pairs, batches)
+    assert longest_source(pairs, 100) == 59
+    _, later = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert sum(map(len, batches)) == n
-    assert peak < 44 * n
-    assert held < 8 * n
+    assert max(peak, later) < 14 * n + 2**24
+    assert held < 6 * n
 
 
 def test_a_held_out_sentence_beyond_the_budget_is_a_separate_batch():

@@ -35,8 +35,10 @@ from translate.corpus.prepare import (
     prepare,
     read_tokens,
     summary,
+    write_tokens,
 )
 from translate.corpus.sources import Pair, dictionary
+from translate.corpus.stages import EncodedSide
 from translate.errors import UserError
 from translate.files import sha256
 
@@ -126,6 +128,26 @@ def test_lengths_are_those_of_the_sentences(root: Path, tmp_path: Path) -> None:
     assert store.src_lengths.tolist() == [len(store.src(i)) for i in range(store.n_pairs)]
     assert store.tgt_lengths.tolist() == [len(store.tgt(i)) for i in range(store.n_pairs)]
     assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_opening_a_corpus_takes_8_bytes_a_pair(tmp_path: Path) -> None:
+    """Its files are mapped, and the parts of them that are touched would count as memory of the process."""
+    n = 1_000_003
+    side = EncodedSide(np.full(7 * n, 5, dtype=np.uint16), np.full(n, 7))
+    write_tokens([(side, side)], n, np.dtype(np.uint16), tmp_path)
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from translate.corpus.prepare import read_tokens\n"
+        "def memory(): return int(Path('/proc/self/status').read_text().split('VmRSS:')[1].split()[0])\n"
+        "before = memory()\n"
+        "pairs = read_tokens(Path(sys.argv[1]))\n"
+        "print(1024 * (memory() - before), pairs.src_lengths.sum())"
+    )
+    grown, n_tokens = map(int, run_python(code, tmp_path).stdout.split())
+    assert n_tokens == 7 * n
+    assert grown < 8 * n + 2**24
 
 
 def test_ids_are_small_read_only_integers(root: Path, tmp_path: Path) -> None:
