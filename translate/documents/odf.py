@@ -6,12 +6,14 @@ their own. A span is a run of text, and so are spans within each other, but one 
 number or a formula is data.
 """
 
+import html
 import re
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from translate.documents.archive import Archive
+from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
 from translate.documents.runs import Holder, Item, Run, is_code_style, paragraph
 from translate.documents.xml import (
@@ -82,10 +84,31 @@ _SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a m
 def read(data: bytes, reading: Reading) -> Parts:
     """Divide a document, a package or a single file; UserError if it is damaged, encrypted or signed."""
     if data.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):
-        return read_xml(data, _table(reading), reading)
+        return read_xml(data, _table(reading, _named_cells([data])), reading)
     archive = Archive(data, reading)
     names = _parts(archive, reading)
-    return Package(archive, {name: divide(archive.read(name), _table(reading), reading, name) for name in names})
+    named = _named_cells(archive.read(name) for name in names)
+    return Package(archive, {name: divide(archive.read(name), _table(reading, named), reading, name) for name in names})
+
+
+_NAME_IN = re.compile(
+    rb"""\s(?:table:(?P<formula>formula|condition)|(?P<rule>style:condition|calcext:value)|table:(?P<filter>value)"""
+    rb"""|table:source-field-name)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')"""
+)
+
+
+def _named_cells(parts: Iterable[bytes]) -> NamedCells:
+    """Return the texts of cells that formulas, validations, rules, filters and pivot tables name."""
+    named = NamedCells()
+    for match in (match for data in parts for match in _NAME_IN.finditer(data)):
+        text = html.unescape((match[4] or match[5] or b"").decode("utf-8", "replace"))
+        if match["formula"] or match["rule"]:
+            named.add_formula(text)
+        elif match["filter"]:
+            named.add_criterion(text)
+        else:
+            named.add([text])
+    return named
 
 
 def _parts(archive: Archive, reading: Reading) -> list[str]:
@@ -112,8 +135,8 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
     return parts
 
 
-def _table(reading: Reading) -> Table:
-    """Return the table of all parts."""
+def _table(reading: Reading, named: NamedCells) -> Table:
+    """Return the table of all parts; cells with a text that is named stay."""
 
     def changes(token: Token) -> dict[str, str]:
         attributes = token.attributes
@@ -122,7 +145,7 @@ def _table(reading: Reading) -> Table:
         new = {"fo:language": reading.target, "fo:country": territory(reading.target)}
         return {name: value for name, value in new.items() if name in attributes}
 
-    styles = _Styles()
+    styles = _Styles(named)
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
@@ -137,7 +160,8 @@ def _table(reading: Reading) -> Table:
 class _Styles:
     """Reads the styles of a part before its text, and gives the role of elements that depend on more than the name."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: NamedCells) -> None:
+        self.named = named
         self._code = set[str]()
         self._is_master = False
         self._region, self._deletions = "", set[str]()  # the change that is described, and those that delete
@@ -157,8 +181,8 @@ class _Styles:
         elif token.name == "style:master-page":
             self._is_master = True
         elif token.name in ("table:table-cell", "table:covered-table-cell"):
-            is_typed = attributes.get("office:value-type", "string") == "string" and "table:formula" not in attributes
-            return None if is_typed else Role.COPY
+            is_text = attributes.get("office:value-type", "string") == "string" and "table:formula" not in attributes
+            return None if is_text and attributes.get("office:string-value", "") not in self.named else Role.COPY
         elif (
             (token.name in ("text:p", "text:h") and self.is_code(token))
             or attributes.get("presentation:placeholder") == "true"
@@ -190,6 +214,8 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles
     if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)
     original = [piece for atom in atoms for piece in atom.raw]
+    if "".join(atom.text for atom in atoms) in styles.named:
+        return original
     return paragraph(_items(atoms, pairs(atoms), styles), original, place, Holder(), collapses=True)
 
 

@@ -9,11 +9,12 @@ with its result, an insertion, and a range with a comment or a bookmark. A trans
 
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from translate.documents.archive import Archive
+from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
 from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, Run, is_code_style, paragraph
 from translate.documents.xml import (
@@ -64,6 +65,7 @@ _PREFIXES = {
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://schemas.openxmlformats.org/package/2006/content-types": "",
 }
+_CELLS = {"x:si", "x:is", "c:v"}  # a chart shows texts of cells
 _RUNS = {"w:r", "a:r", "x:r"}
 _PROPERTIES = {"w:rPr", "a:rPr", "x:rPr"}
 _HOLDERS = {"w:t", "a:t", "x:t"}  # of the text of a run
@@ -99,7 +101,8 @@ _PARTS = re.compile(
     r"|spreadsheetml\.(?:sharedStrings|worksheet|comments)|drawingml\.(?:chart|diagramData|diagramDrawing|drawing)"
     r"|threadedcomments|core-properties)\+xml$"
 )
-_TABLE_TYPE = "spreadsheetml.table+xml"
+# Of parts with formulas, filters, and names of columns.
+_NAMING = re.compile(r"spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)\+xml$")
 _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
@@ -114,17 +117,10 @@ def read(data: bytes, reading: Reading) -> Package:
     types = _content_types(archive, reading)
     if any(_MACROS.search(kind) for kind in types.values()):
         raise UserError(f"{reading.name}: has macros, which may depend on its texts; save it without macros")
-    kept = {
-        name
-        for part, kind in types.items()
-        if kind.endswith(_TABLE_TYPE)
-        for name in _column_names(archive.read(part), reading, part)
-    } | {
-        text
-        for part, kind in types.items()
-        if kind.endswith("spreadsheetml.worksheet+xml")
-        for text in _compared(archive.read(part))
-    }
+    kept = NamedCells()
+    for part, kind in types.items():
+        if _NAMING.search(kind):
+            _read_names(archive.read(part), kept)
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
         code.read(archive.read(part), reading, part)
@@ -197,31 +193,33 @@ class _Code:
         return found is not None and found[1] in self._ids
 
 
-def _column_names(data: bytes, reading: Reading, part: str) -> list[str]:
-    """Return the names of the columns of a table, which formulas use; the cells of its header must be the same."""
-    found = tokens(data, f"{reading.name}: {part}", _PREFIXES)
-    return [token.attributes["name"] for token in found if token.name == "x:tableColumn" and "name" in token.attributes]
-
-
 _FORMULA = re.compile(rb"<(?:\w+:)?(?:f|formula[12]?)(?:\s[^<>]*)?>([^<]+)<")
-_LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
+# The names of columns of tables and pivot tables, and what filters and rules look for.
+_NAME_IN = re.compile(
+    rb"""<(?:\w+:)?(?:(?P<column>tableColumn|cacheField)|(?P<filter>filter|customFilter)|(?P<rule>cfRule))"""
+    rb"""\s(?:[^<>]*?\s)?(?(column)name|(?(filter)val|text))\s*=\s*(?:"([^"<]*)"|'([^'<]*)')"""
+)
 
 
-def _compared(data: bytes) -> Iterator[str]:
-    """Yield the texts that formulas of a sheet compare with cells, and the values that a list of a cell offers."""
+def _read_names(data: bytes, named: NamedCells) -> None:
+    """Read the texts of cells that a part names."""
     for formula in {match[1] for match in _FORMULA.finditer(data) if b'"' in match[1] or b"&" in match[1]}:
-        said = html.unescape(formula.decode("utf-8", "replace")).strip()
-        for literal in _LITERAL.finditer(said):
-            yield literal[1].replace('""', '"')
-        if whole := _LITERAL.fullmatch(said):
-            yield from map(str.strip, whole[1].split(","))
+        named.add_formula(html.unescape(formula.decode("utf-8", "replace")))
+    for match in _NAME_IN.finditer(data):
+        text = html.unescape((match[4] or match[5] or b"").decode("utf-8", "replace"))
+        if match["column"]:
+            named.add([text])
+        elif match["filter"]:
+            named.add_criterion(text)
+        else:
+            named.add_part(text)
 
 
-def _table(reading: Reading, kept: Collection[str], code: "_Code", *, has_prompts: bool) -> Table:
+def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bool) -> Table:
     """Return the table of a part.
 
     Args:
-        kept: texts of cells that stay.
+        kept: the texts of cells that stay.
         code: the styles of code.
         has_prompts: whether the text of placeholders is not shown.
     """
@@ -261,13 +259,15 @@ def _prompts() -> Callable[[Token], Role | None]:
 # Paragraphs
 
 
-def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: Collection[str], code: "_Code") -> list[Piece]:
+def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCells, code: "_Code") -> list[Piece]:
     """Return the unit of a paragraph or cell, or its bytes."""
     holder = next((atom.token for atom in atoms if atom.token.name in _HOLDERS and atom.kind is AtomKind.OPEN), None)
+    original = [piece for atom in atoms for piece in atom.raw]
+    if start.name in _CELLS and "".join(atom.text for atom in atoms) in kept:
+        return original
     if holder is None or not is_complete(atoms):
         return contents(atoms, place)
-    original = [piece for atom in atoms for piece in atom.raw]
-    if code.is_paragraph(atoms[0]) or (kept and "".join(atom.text for atom in atoms) in kept):
+    if code.is_paragraph(atoms[0]):
         return original
     hyphen = next((atom.raw for atom in atoms if atom.text and atom.token.kind is Kind.START), ())
     held = Holder(

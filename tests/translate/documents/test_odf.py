@@ -255,6 +255,20 @@ def test_headers_of_masters_are_texts_and_prompts_are_none() -> None:
     assert texts(document("", styles=styles), "a.odp") == ["Kopfzeile", "Fußzeile"]
 
 
+def test_cells_that_a_workbook_names_stay() -> None:
+    """As in Excel: those of formulas, lists of allowed values, rules, filters and pivot tables."""
+    words = ["Offen", "fertig", "Noch fehlerhaft", "Ware", "Apfelbaum", "Rest"]
+    cells = "".join(f'<table:table-cell office:value-type="string">{p(word)}</table:table-cell>' for word in words)
+    long = f'<table:table-cell office:value-type="string" office:string-value="OFFEN">{p("Offen")}</table:table-cell>'
+    named = (
+        '<table:content-validation table:condition="of:cell-content-is-in-list(&quot;Offen&quot;;&quot;Fertig&quot;)"/>'
+        '<table:table-cell table:formula="of:=IF([.A1]=&quot;&quot;;&quot;&quot;;1)"/>'
+        "<calcext:condition xmlns:calcext='urn:c' calcext:value='contains-text(&quot;fehler&quot;)'/>"
+        '<table:filter-condition table:value="apfel*"/><table:data-pilot-field table:source-field-name="Ware"/>'
+    )
+    assert texts(document(named + long + cells), "a.ods") == ["Rest"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -432,6 +432,32 @@ def test_cells_that_formulas_compare_or_lists_offer_stay() -> None:
     assert found == ["offen", "größer", 'ein "wort"', "ja", "vielleicht", "NEIN, DANKE", "FREI"]
 
 
+def test_cells_that_filters_rules_and_pivot_tables_name_stay() -> None:
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    words = ["Offen", "Ware", "Roter Apfel", "Noch fertig", "Preis [netto]", "Haus und Hof", "Rest"]
+    strings = "".join(f"<si><t>{word}</t></si>" for word in words)
+    rule = '<cfRule type="containsText" operator="containsText" text="FERTIG"><formula>1</formula></cfRule>'
+    filters = '<filter val="offen"/><customFilter val="*[netto]"/>'
+    formulas = '<c><f>COUNTIF(A:A,"*apfel")</f></c><c><f>IF(A1="","",FIND("Hof",A6))</f></c>'
+    chart = '<c:c xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:v>Ware</c:v><c:v>Rest</c:v></c:c>'
+    data = package(
+        {
+            "s.xml": f"{sheet}.sharedStrings+xml",
+            "w.xml": f"{sheet}.worksheet+xml",
+            "p.xml": f"{sheet}.pivotCacheDefinition+xml",
+            "c.xml": f"{DRAWING}.chart+xml",
+        },
+        {
+            "s.xml": f"<sst {space}>{strings}</sst>",
+            "w.xml": f"<worksheet {space}>{formulas}{filters}{rule}</worksheet>",
+            "p.xml": f'<pivotCacheDefinition {space}><cacheField name="Ware" numFmtId="0"/></pivotCacheDefinition>',
+            "c.xml": chart,
+        },
+    )
+    assert texts(data, "a.xlsx") == ["Rest", "Rest"]
+
+
 # Documents that libraries make, which read them again as a second opinion
 
 
