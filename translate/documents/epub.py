@@ -31,6 +31,7 @@ from translate.documents.xml import (
     translated_language,
 )
 from translate.errors import UserError
+from translate.text.placeholders import shown_attributes
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")  # obfuscation, which is no encryption
@@ -65,7 +66,7 @@ _ELEMENTS = {
     **dict.fromkeys(_COPIED.split(), Role.COPY),
     "br": Role.SPACE,
 }
-_ATTRIBUTES = {"": ("alt", "title", "aria-label", "summary", "placeholder")}
+_PLACES = {"x", "y", "dx", "dy"}  # of a line of a drawing
 _NUMBERS = {"noteref", "doc-noteref", "footnote-ref", "pagebreak", "doc-pagebreak"}  # what their elements hold
 _ENTITIES = {name: chr(code) for name, code in html.entities.name2codepoint.items()}
 
@@ -75,6 +76,8 @@ def _role(token: Token) -> Role | None:
     attributes = token.attributes
     if not attributes:
         return None
+    if token.name == "svg:tspan" and not _PLACES.isdisjoint(attributes):
+        return Role.UNIT
     if attributes.get("translate") == "no" or "notranslate" in attributes.get("class", "").split():
         return Role.COPY if _ELEMENTS.get(token.name) in (Role.UNIT, Role.COPY) else Role.OBJECT
     kinds = " ".join(attributes.get(name, "") for name in ("epub:type", "role", "class"))
@@ -195,7 +198,7 @@ def _table_of_pages(reading: Reading) -> Table:
         elements=_ELEMENTS,
         prefixes=_PREFIXES,
         inside=Role.PAIR,
-        texts=_ATTRIBUTES,
+        more_texts=lambda token: shown_attributes(token.name.rpartition(":")[2], token.attributes),
         role=_role,
         changes=_changes(reading, "html"),
         contents=_texts,

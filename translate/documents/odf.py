@@ -47,35 +47,49 @@ _MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
     **{
         f"{_OASIS}:{name}:1.0": name
-        for name in ("text", "office", "style", "table", "presentation", "manifest", "meta")
+        for name in ("text", "office", "style", "table", "presentation", "manifest", "meta", "form")
     },
     f"{_OASIS}:drawing:1.0": "draw",
     f"{_OASIS}:svg-compatible:1.0": "svg",
     f"{_OASIS}:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",
+    "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
 }
 _ELEMENTS = {
-    Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc dc:title dc:subject dc:description "
-    "presentation:header-decl presentation:footer-decl",
+    Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc table:title table:desc dc:title dc:subject "
+    "dc:description presentation:header-decl presentation:footer-decl",
     Role.PAIR: "text:span text:a text:ruby text:ruby-base text:meta text:meta-field text:bookmark-ref "
     "text:reference-ref text:note-ref text:sequence text:sequence-ref text:title text:subject text:placeholder "
-    "text:text-input text:description",
+    "text:text-input text:description text:drop-down text:execute-macro text:conditional-text loext:content-control",
     Role.SPACE: "text:tab text:line-break",
     # Fields whose texts the program makes.
-    Role.OBJECT: "text:author-initials text:author-name text:chapter text:character-count text:conditional-text "
-    "text:creation-date text:creation-time text:creator text:database-display text:database-name "
-    "text:database-row-number text:date text:dde-connection text:editing-cycles text:editing-duration text:expression "
-    "text:file-name text:hidden-text text:image-count text:initial-creator text:keywords text:measure "
-    "text:modification-date text:modification-time text:object-count text:page-continuation text:page-count "
-    "text:page-number text:page-variable-get text:paragraph-count text:print-date text:print-time text:printed-by "
-    "text:script text:sender-city text:sender-company text:sender-country text:sender-email text:sender-fax "
-    "text:sender-firstname text:sender-initials text:sender-lastname text:sender-phone-private text:sender-phone-work "
-    "text:sender-position text:sender-postal-code text:sender-state-or-province text:sender-street text:sender-title "
-    "text:sheet-name text:table-count text:table-formula text:template-name text:time text:user-defined "
-    "text:user-field-get text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count",
+    Role.OBJECT: "text:author-initials text:author-name text:chapter text:character-count text:creation-date "
+    "text:creation-time text:creator text:database-display text:database-name text:database-row-number text:date "
+    "text:dde-connection text:editing-cycles text:editing-duration text:expression text:file-name text:hidden-text "
+    "text:image-count text:initial-creator text:keywords text:measure text:modification-date text:modification-time "
+    "text:object-count text:page-continuation text:page-count text:page-number text:page-variable-get text:paragraph- "
+    "count text:print-date text:print-time text:printed-by text:script text:sender-city text:sender-company "
+    "text:sender-country text:sender-email text:sender-fax text:sender-firstname text:sender-initials text:sender- "
+    "lastname text:sender-phone-private text:sender-phone-work text:sender-position text:sender-postal-code "
+    "text:sender-state-or-province text:sender-street text:sender-title text:sheet-name text:table-count text:table- "
+    "formula text:template-name text:time text:user-defined text:user-field-get text:user-field-input text:variable- "
+    "get text:variable-input text:variable-set text:word-count",
     Role.COPY: "text:deletion text:ruby-text table:tracked-changes",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
+}
+_INDEX = ("text:string-value", "text:key1", "text:key2")
+_TEXTS = {
+    "": ("style:num-prefix", "style:num-suffix", "form:label", "form:title"),
+    "table:table-cell": ("office:string-value",),  # read instead of the paragraphs of the cell
+    **dict.fromkeys(("table:help-message", "table:error-message"), ("table:title",)),
+    **dict.fromkeys(("text:alphabetical-index-mark", "text:alphabetical-index-mark-start"), _INDEX),
+    **dict.fromkeys(("text:toc-mark", "text:user-index-mark", "text:hidden-text"), ("text:string-value",)),
+    "text:conditional-text": ("text:string-value-if-true", "text:string-value-if-false"),
+    "text:label": ("text:value",),  # of a list
+    "text:placeholder": ("text:description",),
+    "text:a": ("office:title",),
+    "loext:list-item": ("loext:display-text",),
 }
 _MOST_SPANS = 8  # that are one run
 _SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a master that slides show
@@ -149,7 +163,7 @@ def _table(reading: Reading, named: NamedCells) -> Table:
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
-        texts={"table:table-cell": ("office:string-value",)},  # read instead of the paragraphs of the cell
+        texts=_TEXTS,
         role=styles.role,
         changes=changes,
         language=translated_language(reading, with_territory=True),

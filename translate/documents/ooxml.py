@@ -61,11 +61,13 @@ _PREFIXES = {
     "http://schemas.microsoft.com/office/drawing/2010/main": "a14",
     "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc",
     "urn:schemas-microsoft-com:vml": "v",
+    "http://schemas.microsoft.com/office/spreadsheetml/2009/9/main": "x",
+    "http://schemas.microsoft.com/office/drawing/2014/chartex": "cx",
     "http://schemas.openxmlformats.org/package/2006/metadata/core-properties": "cp",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://schemas.openxmlformats.org/package/2006/content-types": "",
 }
-_CELLS = {"x:si", "x:is", "c:v"}  # a chart shows texts of cells
+_CELLS = {"x:si", "x:is", "c:v", "cx:v", "cx:pt"}  # a chart shows texts of cells
 _RUNS = {"w:r", "a:r", "x:r"}
 _PROPERTIES = {"w:rPr", "a:rPr", "x:rPr"}
 _HOLDERS = {"w:t", "a:t", "x:t"}  # of the text of a run
@@ -75,30 +77,37 @@ _BEGUN, _BEGINNINGS = (  # elements, and those at their beginning that belong to
     {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr"},
 )
 _ELEMENTS = {
-    Role.UNIT: "w:p a:p x:si x:is x:text c:v p:text x18tc:text dc:title dc:subject dc:description",
+    Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description",
     Role.PAIR: "w:r w:t w:hyperlink w:ins w:moveTo w:smartTag w:sdt w:sdtContent w:fldSimple w:customXml w:dir w:bdo "
     "a:r a:t x:r x:t",
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
     Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld",
     Role.TEXT: "w:noBreakHyphen",
-    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText w:ruby x:rPh c:numCache c:numLit",
+    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText w:ruby x:rPh c:numCache c:numLit cx:numDim",
     Role.LANGUAGE: "dc:language",
 }
 _TEXTS = {
     **dict.fromkeys(("wp:docPr", "pic:cNvPr", "p:cNvPr", "xdr:cNvPr", "wps:cNvPr", "wpg:cNvPr"), ("descr", "title")),
     "w:hyperlink": ("w:tooltip",),
-    "a:hlinkClick": ("tooltip",),
-    "w:tblCaption": ("w:val",),
-    "w:tblDescription": ("w:val",),
+    **dict.fromkeys(("a:hlinkClick", "a:hlinkMouseOver", "x:hyperlink"), ("tooltip",)),
+    **dict.fromkeys(("w:tblCaption", "w:tblDescription"), ("w:val",)),
+    **dict.fromkeys(("w:listEntry", "w:helpText", "w:statusText", "w:lvlText"), ("w:val",)),
+    "w:listItem": ("w:displayText",),
+    "x:dataValidation": ("promptTitle", "prompt", "errorTitle", "error"),
     "v:shape": ("alt",),
     "v:textpath": ("string",),
 }
+_LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "tooltip": 255}  # for Excel
+_WORD = re.compile(r"[^\W\d_]{2}")
+_NUMBER = re.compile(rb"%[1-9]")  # in the text of a numbering
 # Content types of parts with texts or languages.
 _PARTS = re.compile(
-    r"(?:wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments|styles|settings)"
+    r"(?:wordprocessingml\.(?:document\.main|template\.main|document\.glossary|header|footer|footnotes|endnotes"
+    r"|comments|styles|settings|numbering)"
     r"|presentationml\.(?:presentation\.main|template\.main|slideshow\.main|slide|notesSlide|comments|slideMaster"
     r"|slideLayout)"
-    r"|spreadsheetml\.(?:sharedStrings|worksheet|comments)|drawingml\.(?:chart|diagramData|diagramDrawing|drawing)"
+    r"|spreadsheetml\.(?:sharedStrings|worksheet|comments)"
+    r"|drawingml\.(?:chart|chartshapes|diagramData|diagramDrawing|drawing)|chartex|ms-powerpoint\.comments"
     r"|threadedcomments|core-properties)\+xml$"
 )
 # Of parts with formulas, filters, and names of columns.
@@ -235,12 +244,20 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
         texts=_TEXTS,
-        role=_prompts() if has_prompts else None,
+        longest=_LONGEST,
+        codes=_NUMBER,
+        role=_prompts() if has_prompts else _numbering,
         characters=lambda _: NO_BREAK_HYPHEN,
         changes=changes,
         language=language,
         contents=lambda start, atoms, place: _contents(start, atoms, place, kept, code),
     )
+
+
+def _numbering(token: Token) -> Role | None:
+    """Return the role of the text of a numbering, which may be a letter as a bullet."""
+    is_bullet = token.name == "w:lvlText" and not _WORD.search(token.attributes.get("w:val", ""))
+    return Role.COPY if is_bullet else None
 
 
 def _prompts() -> Callable[[Token], Role | None]:

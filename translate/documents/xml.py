@@ -301,7 +301,10 @@ class Table:
         elements: the role of each element.
         prefixes: of names, by namespace; several namespaces may have the same.
         inside: the role of other elements in a unit.
-        texts: attributes that are units, by the element that has them; "" stands for all elements.
+        texts: attributes that are units if they have letters, by the element that has them; "" stands for all elements.
+        more_texts: returns others of an element, which depend on its attributes.
+        longest: the characters that attributes may have.
+        codes: matches what stays in attributes, in the bytes of the file.
         role: the role of an element where it depends on more than the name; None leaves it to `elements`.
         characters: the characters that a TEXT element stands for.
         changes: the new values of some attributes of an element, if the document is translated. It is called for
@@ -316,6 +319,9 @@ class Table:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     inside: Role = Role.POINT
     texts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    more_texts: Callable[[Token], Collection[str]] | None = None
+    longest: Mapping[str, int] = field(default_factory=dict)
+    codes: re.Pattern[bytes] | None = None
     role: Callable[[Token], Role | None] | None = None
     characters: Callable[[Token], str] = lambda _: ""
     changes: Callable[[Token], Mapping[str, str]] | None = None
@@ -444,12 +450,14 @@ class Content:
     Attributes:
         atoms: its pieces; pairs are complete and nested.
         quote: the quotation mark around the value of an attribute; "" for other texts.
+        longest: characters that its translation may have.
     """
 
     atoms: Sequence[Atom]
     place: Place
     collapses: bool = False
     quote: str = ""
+    longest: int | None = None
 
     @property
     def start(self) -> int:
@@ -522,11 +530,13 @@ class Content:
         """Return a translation as the file writes texts.
 
         Raises:
-            UserError: if its tags are not those of the text.
+            UserError: if its tags are not those of the text, or if it is too long.
         """
         found = self.tagged(tag)
         if translation == found.text:
             return self.raw
+        if self.longest is not None and len(translation) > self.longest:
+            raise self._wrong(f"has more than {self.longest} characters, which programs do not accept here")
         out = list[Piece]()
         for mark in with_spaces(self.marks(translation, found.text, tag), found):
             if isinstance(mark, str):
@@ -1001,6 +1011,7 @@ class _Division:
         if not token.attributes:
             return [token.raw]
         texts = [*table.texts.get(token.name, ()), *self._texts]
+        texts += table.more_texts(token) if table.more_texts else ()
         changes = table.changes(token) if table.changes else {}
         if not changes and not any(name in token.attributes for name in texts):
             return [token.raw]
@@ -1010,14 +1021,30 @@ class _Division:
             piece: Piece | None = None
             if name in changes:
                 piece = Change(raw, changes[name].encode())
-            elif name in texts and (text := token.attributes[name]).strip():
-                own = Token(Kind.TEXT, raw, token.start + start, text=text)
-                piece = Content([Atom(AtomKind.TEXT, own, [raw], text)], self._place, quote=quote)
+            elif name in texts and any(map(str.isalpha, token.attributes[name])):
+                atoms = self._value(raw, token.start + start, token.attributes[name])
+                piece = Content(atoms, self._place, quote=quote, longest=table.longest.get(name))
                 self._contents.append(piece)
             if piece is not None:
                 out += [token.raw[end:start], piece]
                 end = stop
         return [*out, token.raw[end:]]
+
+    def _value(self, raw: bytes, start: int, text: str) -> list[Atom]:
+        """Return the atoms of the value of an attribute."""
+        if self._table.codes is None or not self._table.codes.search(raw):
+            return [Atom(AtomKind.TEXT, Token(Kind.TEXT, raw, start, text=text), [raw], text)]
+        atoms, end = list[Atom](), 0
+        for match in [*self._table.codes.finditer(raw), None]:
+            stop = match.start() if match else len(raw)
+            if words := raw[end:stop]:
+                own = Token(Kind.TEXT, words, start + end, text=unescaped(words.decode()))
+                atoms.append(Atom(AtomKind.TEXT, own, [words], own.text))
+            if match:
+                code = Token(Kind.REST, match[0], start + stop)
+                atoms.append(Atom(AtomKind.OBJECT, code, [code.raw]))
+                end = match.end()
+        return atoms
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

@@ -38,6 +38,17 @@ PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile("|".join(_KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 _MESSAGE = re.compile(_KINDS["message"])
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
+# Attributes of HTML that people see or hear, by their elements; "" stands for all.
+_SHOWN = {
+    "": {
+        *("alt", "title", "placeholder", "summary", "label", "aria-label", "aria-description", "aria-placeholder"),
+        *("aria-roledescription", "aria-valuetext"),
+    },
+    "th": {"abbr"},
+    "math": {"alttext"},
+}
+_BUTTONS = {"button", "submit", "reset"}
+_DESCRIPTIONS = re.compile(r"description|(?:og|twitter):(?:title|description|image:alt)")
 # The tags of the texts of documents, which stand for formatting and objects of any kind.
 DOCUMENT_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
@@ -64,6 +75,18 @@ class Protected:
 
     text: str
     originals: tuple[str, ...]
+
+
+def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
+    """Return the names of the attributes of an element of HTML whose values are text, which people see or hear."""
+    if name in ("link", "style"):  # which name style sheets
+        return []
+    shown = {*_SHOWN[""], *_SHOWN.get(name, ())}
+    if name == "input" and attributes.get("type", "").lower() in _BUTTONS:
+        shown.add("value")
+    elif name == "meta" and _DESCRIPTIONS.fullmatch((attributes.get("name") or attributes.get("property", "")).lower()):
+        shown.add("content")
+    return [name for name in attributes if name in shown]
 
 
 def symbol(i: int) -> str:

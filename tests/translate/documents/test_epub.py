@@ -230,6 +230,24 @@ def test_attributes_and_drawings_are_translated() -> None:
     assert quoted == "<p title='DAS \"WORT\"'>JA &lt; NEIN &gt; &amp;</p>"
 
 
+def test_attributes_that_readers_see_or_hear_are_translated() -> None:
+    shown = [
+        '<option label="Wort">Wort</option>',
+        '<p aria-description="Wort">Wort</p>',
+        '<input type="submit" value="Wort"/>',
+        '<math xmlns="http://www.w3.org/1998/Math/MathML" alttext="Wort"/>',
+    ]
+    kept = '<input type="hidden" value="bleibt"/><a id="bleibt"/><meta name="viewport" content="bleibt"/>'
+    assert chapter("".join(shown) + kept, upper) == "".join(shown).replace("Wort", "WORT") + kept
+
+
+def test_lines_of_a_drawing_are_texts_of_their_own() -> None:
+    lines = '<tspan x="1" y="2">Erste Zeile</tspan><tspan x="1" dy="3">mit <tspan>fettem</tspan> Wort</tspan>'
+    page = DRAWING.replace("Haus <tspan>am See</tspan>", lines)
+    found = [unit.text for unit in read(book(drawing=page), GERMAN).units]
+    assert {"Erste Zeile", "mit <g1>fettem</g1> Wort"} <= {*found}
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8-sig"])
 def test_pages_in_other_encodings(encoding: str) -> None:
     page = CHAPTER.replace("UTF-8", {"utf-8-sig": "UTF-8"}.get(encoding, encoding)).encode(encoding)

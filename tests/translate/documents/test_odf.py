@@ -23,6 +23,8 @@ NAMESPACES = " ".join(
     [
         *(f'xmlns:{name}="{OASIS}:{name}:1.0"' for name in ("text", "office", "style", "table", "presentation")),
         f'xmlns:draw="{OASIS}:drawing:1.0" xmlns:svg="{OASIS}:svg-compatible:1.0"',
+        f'xmlns:form="{OASIS}:form:1.0"',
+        'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"',
         f'xmlns:fo="{OASIS}:xsl-fo-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"',
         'xmlns:dc="http://purl.org/dc/elements/1.1/"',
     ]
@@ -127,6 +129,32 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
         ('<draw:frame presentation:placeholder="true"><draw:text-box/><text:p>hier</text:p></draw:frame>', []),
         ("<presentation:footer-decl>Fuß</presentation:footer-decl>", ["Fuß"]),
         (p("") + "<text:p/>", []),
+        (
+            p('Ja: <text:drop-down text:name="a"><text:label text:value="Nein"/>Ja</text:drop-down> da'),
+            ["Ja: <g1><g2></g2>Ja</g1> da", "Nein"],
+        ),
+        (
+            p(
+                'a <loext:content-control><loext:list-item loext:display-text="Eins" loext:value="1"/>'
+                "zwei</loext:content-control> da"
+            ),
+            ["a <g1><g2></g2>zwei</g1> da", "Eins"],
+        ),
+        (p("a <text:execute-macro>Hier</text:execute-macro> da"), ["a <g1>Hier</g1> da"]),
+        (
+            p('a <text:conditional-text text:condition="c" text:string-value-if-true="ja">ja</text:conditional-text>'),
+            ["a <g1>ja</g1>", "ja"],
+        ),
+        (
+            '<form:checkbox form:name="n" form:label="Ich will"/>'
+            '<text:list-level-style-number style:num-prefix="Kapitel " style:num-suffix=")"/>',
+            ["Ich will", "Kapitel "],
+        ),
+        (
+            p('Haus<text:alphabetical-index-mark text:string-value="Häuser" text:key1="Bau"/> da'),
+            ["Haus<g1></g1> da", "Häuser", "Bau"],
+        ),
+        ('<table:error-message table:title="Fehler"><text:p>Nein</text:p></table:error-message>', ["Fehler", "Nein"]),
     ],
 )
 def test_a_paragraph_is_one_text(content: str, expected: Sequence[str]) -> None:

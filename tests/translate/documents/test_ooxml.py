@@ -285,6 +285,55 @@ def test_formats_follow_their_words(content: str) -> None:
         assert objects(result) == objects(data)
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            '<w:sdt><w:sdtPr><w:dropDownList><w:listItem w:displayText="Ja bitte" w:value="ja"/></w:dropDownList>'
+            f"</w:sdtPr><w:sdtContent>{run('Ja bitte')}</w:sdtContent></w:sdt>{run(' sehr')}",
+            ["<g1>Ja bitte</g1> sehr", "Ja bitte"],
+        ),
+        (
+            '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:name w:val="Feld"/><w:helpText w:val="Ihr Name"/>'
+            '<w:ddList><w:listEntry w:val="Herr &amp; Frau"/></w:ddList></w:ffData></w:fldChar></w:r>'
+            + code("FORMDROPDOWN")
+            + char("end")
+            + run(" da"),
+            ["<g1/> da", "Ihr Name", "Herr & Frau"],
+        ),
+    ],
+)
+def test_lists_and_hints_of_forms_are_texts(content: str, expected: Sequence[str]) -> None:
+    data = document(content)
+    assert sorted(texts(data, "a.docx")) == sorted(expected)
+    assert translated(data, "a.docx", str) == data
+    assert sorted(texts(translated(data, "a.docx", upper), "a.docx")) == sorted(map(upper, expected))
+
+
+def test_hints_of_cells_are_as_short_as_excel_accepts() -> None:
+    openpyxl, validation = library("openpyxl"), library("openpyxl.worksheet.datavalidation")
+    file = openpyxl.Workbook()
+    hint = validation.DataValidation(type="whole", promptTitle="Titel", prompt='Eine "Zahl"', error="Nein")
+    hint.add("A1")
+    file.active.add_data_validation(hint)
+    file.active["A2"] = "Hier"
+    file.active["A2"].hyperlink = "https://example.org"
+    file.active["A2"].hyperlink.tooltip = "Klick"
+    reports = list[str]()
+    reading = Reading(name="a.xlsx", source="de", target="en", report=reports.append)
+    data = saved(file)
+    out = stubs.translated(data, reading, lambda text: text.upper() + "!" * 28)
+    sheet = openpyxl.load_workbook(BytesIO(out)).active
+    found = sheet.data_validations.dataValidation[0]
+    more = "!" * 28
+    assert (found.promptTitle, found.prompt, found.error) == ("Titel", f'EINE "ZAHL"{more}', f"NEIN{more}")
+    assert (sheet["A2"].value, sheet["A2"].hyperlink.tooltip) == (f"HIER{more}", f"KLICK{more}")
+    assert reports == [
+        "a.xlsx, xl/worksheets/sheet1.xml: is not translated, as the translation has more than 32 characters, which "
+        "programs do not accept here"
+    ]
+
+
 @given(paragraphs())
 def test_a_translation_of_a_translation_has_the_same_text(content: str) -> None:
     """Runs that a translation was written in are read as the same text."""
@@ -367,6 +416,21 @@ LINES = ["Ein <g1>Wort</g1> hier"]
             '<c:c xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:f>Daten</c:f><c:strCache><c:pt>'
             "<c:v>Osten</c:v></c:pt></c:strCache><c:numCache><c:pt><c:v>1,5</c:v></c:pt></c:numCache></c:c>",
             ["Osten"],
+        ),
+        (f"{DRAWING}.chartshapes+xml", f"<x {A}>{LINE}</x>", LINES),
+        (
+            "application/vnd.ms-office.chartex+xml",
+            '<c:c xmlns:c="http://schemas.microsoft.com/office/drawing/2014/chartex"><c:f>Daten</c:f><c:v>Titel</c:v>'
+            "<c:strDim><c:pt>Osten</c:pt></c:strDim><c:numDim><c:pt>1,5</c:pt></c:numDim></c:c>",
+            ["Titel", "Osten"],
+        ),
+        ("application/vnd.ms-powerpoint.comments+xml", f"<x {A}>{LINE}</x>", LINES),
+        (f"{WORD}.document.glossary+xml", f"<w:x {NAMESPACES}><w:p>{run('Ein Wort')}</w:p></w:x>", ["Ein Wort"]),
+        (
+            f"{WORD}.numbering+xml",
+            f'<w:x {NAMESPACES}><w:lvlText w:val="Kapitel %1.%2:"/><w:lvlText w:val="%1."/>'
+            '<w:lvlText w:val="o"/></w:x>',
+            ["Kapitel <g1/>.<g2/>:"],
         ),
         (
             "application/vnd.openxmlformats-package.core-properties+xml",
