@@ -112,6 +112,7 @@ _PARTS = re.compile(
 )
 # Of parts with formulas, filters, and names of columns.
 _NAMING = re.compile(r"spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)\+xml$")
+_WORKBOOK = re.compile(r"spreadsheetml\.(?:sheet|template)\.main\+xml$")
 _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
@@ -133,10 +134,14 @@ def read(data: bytes, reading: Reading) -> Package:
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
         code.read(archive.read(part), reading, part)
+    sheets = (part for part, kind in types.items() if kind.endswith("spreadsheetml.worksheet+xml"))
+    has_results = any(_TEXT_RESULT.search(archive.read(part)) for part in sheets)
     names_source = re.compile(rb"""["']%s\b""" % re.escape(reading.source.encode()), re.IGNORECASE)
     parts = dict[str, Part]()
     for part, kind in types.items():
-        if _PARTS.search(kind) and not (_LANGUAGES.search(kind) and not names_source.search(archive.read(part))):
+        if has_results and _WORKBOOK.search(kind):
+            parts[part] = divide(archive.read(part), _COMPUTED_AGAIN, reading, part)
+        elif _PARTS.search(kind) and not (_LANGUAGES.search(kind) and not names_source.search(archive.read(part))):
             table = _table(reading, kept, code, has_prompts=bool(_PROMPTS.search(kind)))
             parts[part] = divide(archive.read(part), table, reading, part)
     if not parts:
@@ -207,6 +212,15 @@ _FORMULA = re.compile(rb"<(?:\w+:)?(?:f|formula[12]?)(?:\s[^<>]*)?>([^<]+)<")
 _NAME_IN = re.compile(
     rb"""<(?:\w+:)?(?:(?P<column>tableColumn|cacheField)|(?P<filter>filter|customFilter)|(?P<rule>cfRule))"""
     rb"""\s(?:[^<>]*?\s)?(?(column)name|(?(filter)val|text))\s*=\s*(?:"([^"<]*)"|'([^'<]*)')"""
+)
+
+
+# A formula whose result is text. Excel shows the results in the file until it computes them again.
+_TEXT_RESULT = re.compile(rb"""<(?:\w+:)?c\s[^<>]*?\bt\s*=\s*["']str["']""")
+_COMPUTED_AGAIN = Table(
+    elements={},
+    prefixes=_PREFIXES,
+    changes=lambda token: {"fullCalcOnLoad": "1"} if token.name == "x:calcPr" else {},
 )
 
 

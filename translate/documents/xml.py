@@ -307,8 +307,8 @@ class Table:
         codes: matches what stays in attributes, in the bytes of the file.
         role: the role of an element where it depends on more than the name; None leaves it to `elements`.
         characters: the characters that a TEXT element stands for.
-        changes: the new values of some attributes of an element, if the document is translated. It is called for
-            elements with attributes.
+        changes: the new values of some attributes of an element, if the document is translated; those that it has not
+            are added. It is called for elements with attributes.
         language: the language of the target in place of one that the file names, or None for one that stays.
         collapses: whether white space is as one space.
         contents: makes units of the atoms of a UNIT, whose start tag is given; see `contents`.
@@ -1013,6 +1013,8 @@ class _Division:
         texts = [*table.texts.get(token.name, ()), *self._texts]
         texts += table.more_texts(token) if table.more_texts else ()
         changes = table.changes(token) if table.changes else {}
+        if not changes.keys() <= token.attributes.keys():
+            return [Change(token.raw, with_attributes(token.raw, changes))]
         if not changes and not any(name in token.attributes for name in texts):
             return [token.raw]
         out, end = list[Piece](), 0

@@ -522,6 +522,23 @@ def test_cells_that_filters_rules_and_pivot_tables_name_stay() -> None:
     assert texts(data, "a.xlsx") == ["Rest", "Rest"]
 
 
+@pytest.mark.parametrize("kind", ["str", "n"])
+def test_formulas_are_computed_again_if_their_results_are_text(kind: str) -> None:
+    """Excel shows the results in the file, made of cells that are translated, until it computes them again."""
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    cell = f'<c t="inlineStr"><is><t>Zelle</t></is></c><c r="B1" t="{kind}"><f>A1</f><v>Zelle</v></c>'
+    parts = {
+        "w.xml": f"<worksheet {space}>{cell}</worksheet>",
+        "b.xml": f'<workbook {space}><calcPr calcId="7"/></workbook>',
+    }
+    data = package({"w.xml": f"{sheet}.worksheet+xml", "b.xml": f"{sheet}.sheet.main+xml"}, parts)
+    assert translated(data, "a.xlsx", str) == data
+    with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
+        is_new = b'<calcPr calcId="7" fullCalcOnLoad="1"/>' in members.read("b.xml")
+    assert is_new == (kind == "str")
+
+
 # Documents that libraries make, which read them again as a second opinion
 
 
