@@ -3,12 +3,11 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import translate
-from tests.programs import SCRIPTS, case
+from tests.programs import case
 from translate.commands.main import main
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -24,11 +23,6 @@ def german() -> Translator:
     return Translator.load("de-en")
 
 
-@pytest.fixture(scope="module")
-def everyday() -> ModuleType:
-    return case("everyday")
-
-
 @every_model
 def test_a_shipped_model_is_small_and_has_a_card(model: Path) -> None:
     assert sum(path.stat().st_size for path in model.iterdir()) <= 25e6
@@ -41,13 +35,12 @@ def test_a_shipped_model_is_small_and_has_a_card(model: Path) -> None:
 
 
 @every_model
-def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None:
+def test_it_knows_words_and_greetings(model: Path) -> None:
     """At least 90 % of phrases that are missing from the built-in word list are translated correctly."""
-    items = everyday.read(SCRIPTS / "data" / f"everyday.{model.name}.tsv")
-    answers = [t.text for t in Translator.load(model).passages([*items])]
-    verdicts = [everyday.judge(accepted, said) for accepted, said in zip(items.values(), answers, strict=True)]
-    assert sum(verdict["accepted"] for verdict in verdicts) >= 0.9 * len(items)
-    assert not any(verdict["loops"] or verdict["too_long"] for verdict in verdicts)
+    probes = case("probes")
+    found = probes.everyday(probes.Model(Translator.load(model), data=Path()))["alone"]
+    assert found["right"] >= 0.9 * found["items"]
+    assert found["loops"] == found["too_long"] == 0
 
 
 def test_the_question_is_answered(german: Translator) -> None:

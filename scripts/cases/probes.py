@@ -17,6 +17,9 @@ in the record, which does not quote corpora.
     gender      contrasts: of two sentences that differ in the gender of a person, each has the more probable reference
     address     German only: the form of address of 200 translations, with the option or else as the model chooses
     words       100 common words by themselves; right is a translation that a dictionary has
+    everyday    200 words and short greetings: scripts/data/everyday.*.tsv; right is an accepted answer. An answer loops
+                if the same characters occur four times or the same words three times in a row; it is too long if it has
+                more than three times the characters of the longest accepted one
     long        BLEU and chrF of sentences of 80 to 120 tokens, as a whole and divided
     reported    cases of public bug reports, in other words: scripts/data/reported.tsv
 
@@ -28,6 +31,7 @@ no wrong translations beside the right ones, so they serve as sentences only.
 import argparse
 import re
 import time
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,7 +45,6 @@ from expressions import Number, Times
 from harness import Case, model_facts
 from records import Record, linked, model_name
 
-from cases.everyday import judge
 from translate.commands.text import Text, open_translator
 from translate.corpus.sources import Pair
 from translate.errors import UserError
@@ -54,7 +57,8 @@ from translate.text.translation import Document, Format, FormOfAddress, Opening,
 Table = dict[str, dict[str, Any]]  # figures of each form
 Judge = Callable[[str], bool]  # of a translation
 
-REPORTED = Path(__file__).resolve().parents[1] / "data" / "reported.tsv"
+DATA = Path(__file__).resolve().parents[1] / "data"
+REPORTED = DATA / "reported.tsv"
 UNFLAGGED = "wrong without flag"
 EXAMPLES = 5  # wrong translations of a form that the record has
 # In the folder of the corpora, without the language and the suffix.
@@ -316,6 +320,10 @@ def _is_labelled(form: FormOfAddress | None, english: str) -> Judge:
 # Words
 
 N_WORDS = 100
+MAX_GROWTH = 3
+_AT_ENDS = re.compile(r"^[\W_]+|[\W_]+$")
+_IN_FRONT = re.compile(r"^(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
+_LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 _DICTIONARIES = (
     "wiktionary-en-de.tsv",
     "research-xling-eval-frequent.tsv",
@@ -340,16 +348,34 @@ def words(model: Model) -> Table:
     entries = [line.split("\t")[side].split("|")[0] for line in islice(read_lines(common), 1, None)]
     usable = [word for word in dict.fromkeys(entries) if len(word) > 2 and word.isalpha()]
     chosen = usable[: 10 * N_WORDS : 10]
-    return translated(model, [_word(word, answers[word.lower()]) for word in chosen])
+    return translated(model, [word_item(word, answers[word.lower()]) for word in chosen])
 
 
-def _word(word: str, accepted: Sequence[str]) -> Item:
-    """Return the item of a word, judged as by the benchmark `everyday`."""
+def everyday(model: Model) -> Table:
+    """Translate words and greetings by themselves; right is one of the accepted answers."""
+    return translated(model, [word_item(*item) for item in accepted_answers("-".join(model.languages)).items()])
 
-    def of(name: str) -> Judge:
-        return lambda text: judge(accepted, text)[name]
 
-    return Item("alone", word, of("accepted"), {name: of(name) for name in ("loops", "too_long")})
+def accepted_answers(langpair: str) -> dict[str, list[str]]:
+    """Return the accepted answers of each word or greeting, the best one first."""
+    lines = (DATA / f"everyday.{langpair}.tsv").read_text(encoding="utf-8").splitlines()
+    return {text: answers for text, *answers in (line.split("\t") for line in lines)}
+
+
+def word_item(word: str, accepted: Sequence[str]) -> Item:
+    """Return a word with its accepted translations."""
+    bare, longest = set(map(_bare, accepted)), max(map(len, accepted))
+    counts: dict[str, Judge] = {
+        "loops": lambda text: _LOOP.search(text.casefold()) is not None,
+        "too_long": lambda text: len(text.strip()) > MAX_GROWTH * longest,
+    }
+    return Item("alone", word, lambda text: _bare(text) in bare, counts)
+
+
+def _bare(text: str) -> str:
+    """Return a text without case, commas, punctuation at its ends, and an article or "to" before it."""
+    text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").replace(",", " ").casefold().split())
+    return _IN_FRONT.sub("", _AT_ENDS.sub("", text))
 
 
 # Long sentences
@@ -412,7 +438,7 @@ def _document(model: Model, layout: Format, text: str) -> Translation:
 
 PROBES: dict[str, Callable[[Model], Table]] = {
     probe.__name__: probe
-    for probe in (times, calendar, numbers, separators, negation, gender, address, words, long, reported)
+    for probe in (times, calendar, numbers, separators, negation, gender, address, words, everyday, long, reported)
 }
 OF_CORPORA = {negation, gender, address, words, long}  # whose sentences a record does not quote
 

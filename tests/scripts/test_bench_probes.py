@@ -209,6 +209,51 @@ def test_a_reported_case_has_a_pattern_for_right_translations(name: str, right: 
     assert not bench._matches(pattern)(wrong)
 
 
+HOUSE = bench.word_item("Haus", ["house", "home"])
+LONG = bench.word_item("Haus", ["a long enough reference"])
+
+
+@pytest.mark.parametrize("answer", ["house", "House.", "HOUSE!", "the house", "A house", " home ", "\u201chouse\u201d"])
+def test_case_end_punctuation_and_article_of_a_word_do_not_count(answer: str) -> None:
+    assert HOUSE.is_right(answer)
+    assert not any(counts(answer) for counts in HOUSE.counts.values())
+
+
+@pytest.mark.parametrize("answer", ["", "mouse", "houses", "house house", "the", "to the house"])
+def test_another_word_is_not_accepted(answer: str) -> None:
+    assert not HOUSE.is_right(answer)
+
+
+@pytest.mark.parametrize("answer", ["no no no", "no, no, no.", "yes sir, yes sir, yes sir", "hahahahaha", "####"])
+def test_repeated_text_is_a_loop(answer: str) -> None:
+    assert LONG.counts["loops"](answer)
+
+
+@pytest.mark.parametrize("answer", ["no no", "bye bye", "the man, the dog and the cat", "I see..."])
+def test_common_phrases_are_not_loops(answer: str) -> None:
+    assert not LONG.counts["loops"](answer)
+
+
+def test_an_answer_is_too_long_relative_to_the_longest_accepted_one() -> None:
+    assert not HOUSE.counts["too_long"]("x" * 15)
+    assert HOUSE.counts["too_long"]("x" * 16)
+
+
+@given(st.text(max_size=20))
+def test_a_word_always_equals_itself(text: str) -> None:
+    assert bench.word_item("", [text]).is_right(f"{text}!")
+
+
+@pytest.mark.parametrize("langpair", ["de-en", "en-de"])
+def test_a_list_of_words_and_greetings_has_200_with_answers_that_differ(langpair: str) -> None:
+    items = bench.accepted_answers(langpair)
+    assert len(items) == 200
+    for text, accepted in items.items():
+        assert text.strip()
+        assert not bench.word_item(text, accepted).is_right("")
+        assert len({answer.casefold() for answer in accepted}) == len(accepted) > 0
+
+
 def test_wrong_translations_are_counted_with_and_without_a_flag() -> None:
     items = [bench.Item("a", f"{n}", lambda text: text == "x", {"long": lambda text: len(text) > 1}) for n in range(4)]
     found = [

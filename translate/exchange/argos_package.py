@@ -105,11 +105,6 @@ def _metadata(source: str, target: str) -> dict[str, str]:
     }
 
 
-def is_package(path: Path) -> bool:
-    """Return whether a file is a zip, as packages are."""
-    return path.is_file() and zipfile.is_zipfile(path)
-
-
 class Package:
     """A package that is open for reading; UserError if it is damaged, or no package of a translation model.
 
