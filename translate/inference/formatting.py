@@ -176,7 +176,7 @@ def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
     return Element(start, stop, *sides, first, last, mark.closes)
 
 
-def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Piece]]) -> list[Piece]:
+def divide_as_plain(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Piece]]) -> list[Piece]:
     """Divide a text as the same text without formatting is divided; a mark goes with the words that it is beside.
 
     Args:
@@ -195,7 +195,7 @@ def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Pi
             return other, ends[i] if opens else ends[other]
         return i, place
 
-    held: list[list[tuple[int, str]]] = [[] for _ in found]
+    inside: list[list[tuple[int, str]]] = [[] for _ in found]  # place and text of the marks of each piece
     for n, mark in enumerate(marks):
         opens, place = mark.opens if mark.partner is None else mark.partner > n, mark.place
         if mark.partner is not None:
@@ -205,10 +205,10 @@ def divided(text: str, pattern: re.Pattern[str], divide: Callable[[str], list[Pi
                 opens = not _follows(plain, start)
                 place = stop if opens else start
         i, place = beside(place, opens)
-        held[i].append((place - ends[i] + len(found[i].text), mark.text))
+        inside[i].append((place - ends[i] + len(found[i].text), mark.text))
     return [
         replace(piece, text=_with(piece.text, sorted(own, key=lambda span: span[0])))
-        for piece, own in zip(found, held, strict=True)
+        for piece, own in zip(found, inside, strict=True)
     ]
 
 
@@ -270,7 +270,7 @@ def _take_space(mark: _Mark, text: str) -> None:
         mark.stop += not before
 
 
-def _settled(text: str, place: int, mark: str) -> tuple[int, str]:
+def _without_double_space(text: str, place: int, mark: str) -> tuple[int, str]:
     """Return place and mark, which goes between two spaces that the text has there already, without its own."""
     if mark[:1].isspace() and text[place : place + 2].isspace() and len(text) >= place + 2:
         return place + 1, mark[1:]
@@ -330,14 +330,14 @@ class Pair:
     Attributes:
         translation: the text, with placeholders.
         source, target: both sides as a model reads and writes them: with symbols for placeholders, the same on both.
-        held: where symbols are in `target`, and what they stand for in `translation`.
+        symbols: where symbols are in `target`, and what they stand for in `translation`.
         elements: those of the sentence; start and stop are in `source`.
     """
 
     translation: str
     source: str
     target: str
-    held: tuple[tuple[Span, Span], ...]
+    symbols: tuple[tuple[Span, Span], ...]
     elements: tuple[Element, ...]
 
     @property
@@ -372,7 +372,7 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
     """
     protected, spans = protect(formatted.text, pattern), placeholder_spans(formatted.text, pattern)
 
-    def held(place: int, is_start: bool) -> int:
+    def in_protected(place: int, is_start: bool) -> int:
         """Return the place in the protected sentence; one within a placeholder is at that end of it."""
         moved = place
         for n, (start, stop) in enumerate(spans):
@@ -383,13 +383,14 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
         return moved
 
     ends = [
-        (held(element.start, True), held(element.stop, element.start == element.stop)) for element in formatted.elements
+        (in_protected(element.start, True), in_protected(element.stop, element.start == element.stop))
+        for element in formatted.elements
     ]
     source = clean(protected.text)
     n_before = _n_before(protected.text, {place for pair in ends for place in pair}, source, clean)
     solid = [i for i, character in enumerate(source) if not character.isspace()]
 
-    def moved(element: Element, start: int, stop: int) -> Element:
+    def in_source(element: Element, start: int, stop: int) -> Element:
         n, m = min(n_before[start], len(solid)), min(n_before[stop], len(solid))
         first = solid[n] if n < len(solid) else len(source)
         end = solid[m - 1] + 1 if m else 0
@@ -399,7 +400,7 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
             last = max(first, end)
         return replace(element, start=first, stop=last)
 
-    elements = tuple(moved(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
+    elements = tuple(in_source(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
     target, symbols = _with_symbols(translation, protected.originals, pattern)
     return Pair(translation, source, target, symbols, elements)
 
@@ -436,13 +437,13 @@ def _with_symbols(
     others = [span for span in spans if span not in numbers]
     more = range(len(originals), len(originals) + len(others))
     numbers |= dict(zip(others, left if len(left) == len(others) else more, strict=True))
-    target, held, end = "", list[tuple[Span, Span]](), 0
+    target, symbols, end = "", list[tuple[Span, Span]](), 0
     for start, stop in spans:
         if (n := numbers[start, stop]) < MOST_SYMBOLS:
             target += translation[end:start] + symbol(n)
-            held.append(((len(target) - len(symbol(n)), len(target)), (start, stop)))
+            symbols.append(((len(target) - len(symbol(n)), len(target)), (start, stop)))
             end = stop
-    return target + translation[end:], tuple(held)
+    return target + translation[end:], tuple(symbols)
 
 
 class Aligner(Protocol):
@@ -501,11 +502,11 @@ class _Node:
     def units(self) -> range:
         return range(self.lo, self.hi)
 
-    def stand(self, place: int) -> None:
-        """Stand around nothing, with all elements within this one."""
+    def collapse(self, place: int) -> None:
+        """Stand around nothing at a place, with all elements within this one."""
         self.lo = self.hi = place
         for child in self.children:
-            child.stand(place)
+            child.collapse(place)
 
 
 class _Placement:
@@ -540,11 +541,11 @@ class _Placement:
                 around.append(around[-1].children[-1])
         self._place(root)
         marks = [
-            (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.held if b <= place), mark)
+            (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.symbols if b <= place), mark)
             for place, *_, mark in sorted(self._marks(root, 1))
         ]
         text = self.pair.translation
-        return _with(text, sorted((_settled(text, *one) for one in marks), key=lambda one: one[0]))
+        return _with(text, sorted((_without_double_space(text, *one) for one in marks), key=lambda one: one[0]))
 
     def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
         """Yield the place of each mark within an element, its rank among those of the same place, and its text.
@@ -600,7 +601,7 @@ class _Placement:
                 place = max([place, *(other.hi for other in others if not other.element.opening)])
             elif not point.element.opening:
                 place = min([place, *(other.lo for other in others if not other.element.closing)])
-            point.stand(place)
+            point.collapse(place)
         for child in placed:
             self._place(child)
 

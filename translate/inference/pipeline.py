@@ -268,7 +268,7 @@ def segment(text: str, rules: Rules) -> list[Piece]:
         return split(text)
     from translate.inference import formatting
 
-    return formatting.divided(text, rules.markup, split)
+    return formatting.divide_as_plain(text, rules.markup, split)
 
 
 # Protect
@@ -466,8 +466,8 @@ def _lost_numbers(output: str, source: str, language: str, target: str) -> list[
         lost += [number for number in numbers.find(source, language) if number.what.is_clock and number.what.hours]
     parts = list[tuple[int, int, str]]()
     for number in sorted(lost):
-        if not parts or number.start >= parts[-1][1]:  # several of one run are held once
-            parts.append(numbers.held(number, source, language, target))
+        if not parts or number.start >= parts[-1][1]:  # several of one run are masked once
+            parts.append(numbers.masked_part(number, source, language, target))
     return parts
 
 
@@ -518,7 +518,7 @@ def _missing_signs(output: str, source: str, language: str, target: str) -> list
         before = range(start, number.start) if number.start == number.run_start else ()
         after = range(number.stop, stop) if number.stop == number.run_stop else ()
         if signs := [i for i in (*before, *after) if i in held]:
-            part = numbers.held(number, source, language, target)
+            part = numbers.masked_part(number, source, language, target)
             held |= {i: part for i in signs if part[0] <= i < part[1]}
     return [*held.values()]
 

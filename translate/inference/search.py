@@ -432,11 +432,13 @@ def batches(
     for n_phrase_tokens in sorted({request.n_phrase_tokens for request in ordered}):
         alike = [request for request in ordered if request.n_phrase_tokens == n_phrase_tokens]
         most = max(1, BATCH_HYPOTHESES // (config.beam_size * (n_phrase_tokens + 1)))
-        n_batches = len(divided(alike, _length, _BATCH_TOKENS, most=most))
+        n_batches = len(into_batches(alike, _length, _BATCH_TOKENS, most=most))
         n_tokens = sum(_length(request) + 1 for request in alike)
         share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
         groups = [alike] if mixes_lengths else [list(group) for _, group in groupby(alike, _length)]
-        found += [batch for group in groups for batch in divided(group, _length, _BATCH_TOKENS, most=most, share=share)]
+        found += [
+            batch for group in groups for batch in into_batches(group, _length, _BATCH_TOKENS, most=most, share=share)
+        ]
     return found
 
 
@@ -481,7 +483,7 @@ def side_by_side(
     return [found[i] for i in range(len(batches))]
 
 
-def divided(
+def into_batches(
     items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
 ) -> list[list[T]]:
     """Divide items, shortest first, into batches.

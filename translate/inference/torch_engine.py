@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from transformer.config import Attention, Hypotheses, Request, SearchConfig, TokenIds
 from translate.errors import UserError
-from translate.inference.search import answers, batches, divided, side_by_side
+from translate.inference.search import answers, batches, into_batches, side_by_side
 from translate.models.folder import ModelFolder, not_finite
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class TorchEngine:
         from transformer.search.alignment import cross_attention
 
         found: list[Attention] = [[] for _ in sources]
-        for batch in _divided_pairs(sources, targets):
+        for batch in _batches_of_pairs(sources, targets):
             weights = cross_attention(
                 self.model_folder.model, *([side[i] for i in batch] for side in (sources, targets))
             )
@@ -191,7 +191,7 @@ def token_log_probs(model_folder: ModelFolder, sources: TokenIds, references: To
     from transformer.search.scoring import score_ids
 
     log_probs: list[list[float]] = [[] for _ in sources]
-    for batch in _divided_pairs(sources, references):
+    for batch in _batches_of_pairs(sources, references):
         found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
         for i, values in zip(batch, found, strict=True):
             if not all(map(math.isfinite, values)):
@@ -200,11 +200,11 @@ def token_log_probs(model_folder: ModelFolder, sources: TokenIds, references: To
     return log_probs
 
 
-def _divided_pairs(sources: TokenIds, targets: TokenIds) -> list[list[int]]:
+def _batches_of_pairs(sources: TokenIds, targets: TokenIds) -> list[list[int]]:
     """Return batches of the indices of pairs of similar lengths, without those of which both sides are empty."""
     lengths = [max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
     filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    return divided(filled, lengths.__getitem__, _PAIRED_TOKENS)
+    return into_batches(filled, lengths.__getitem__, _PAIRED_TOKENS)
 
 
 class _Searches:

@@ -194,7 +194,7 @@ def _letters(number: Number) -> str:
     return letters if letters.isalpha() else ""
 
 
-def held(number: Number, source: str, source_language: str, target_language: str) -> tuple[int, int, str]:
+def masked_part(number: Number, source: str, source_language: str, target_language: str) -> tuple[int, int, str]:
     """Return start and end of a number in the source with the words or signs beside it, and what a symbol stands for.
 
     It is copied, but a time of day such as 8 Uhr, and a number with the separators of its language, are written as in

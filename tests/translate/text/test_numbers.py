@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from translate.inference.pipeline import missing
 from translate.text import languages, numbers
-from translate.text.numbers import held
+from translate.text.numbers import masked_part
 
 AMOUNTS = st.decimals(2, 10**12, places=2) | st.integers(2, 10**12).map(Decimal)
 DATES = st.dates(date(1000, 1, 1))
@@ -491,7 +491,7 @@ def test_a_time_and_a_number_with_separators_of_its_language_are_held_in_those_o
     source: str, pair: tuple[str, str], expected: str
 ) -> None:
     number = numbers.find(source, pair[0])[0]
-    start, stop, text = held(number, source, *pair)
+    start, stop, text = masked_part(number, source, *pair)
     assert text == expected
     assert (start, source[start:stop][0]) == (0, source[0])
 
@@ -515,7 +515,7 @@ def test_a_german_number_of_another_value_is_missing(source: str, output: str) -
 )
 def test_a_lost_number_that_may_be_a_version_stays_as_written(source: str, expected: str) -> None:
     (number,) = numbers.missing("It is there.", source, "en", "de")
-    assert held(number, source, "de", "en")[2] == expected
+    assert masked_part(number, source, "de", "en")[2] == expected
 
 
 @given(st.integers(2, 99), st.integers(10, 99), st.sampled_from([" euros ", ".", " "]))
@@ -609,7 +609,7 @@ def test_a_number_of_another_language_is_there_if_its_value_is(
 def test_a_held_number_is_written_as_cldr_does(value: Decimal, pair: tuple[str, str]) -> None:
     source = cldr(value, pair[0])
     (number,) = numbers.find(source, pair[0])
-    assert held(number, source, *pair) == (0, len(source), cldr(value, pair[1]))
+    assert masked_part(number, source, *pair) == (0, len(source), cldr(value, pair[1]))
 
 
 @pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"])
@@ -725,4 +725,4 @@ def test_every_french_time_has_one_counterpart(hour: int, other: int, minutes: i
     ],
 )
 def test_times_and_durations_of_other_languages_are_held(source: str, pair: tuple[str, str], expected: str) -> None:
-    assert held(numbers.find(source, pair[0])[0], source, *pair)[2] == expected
+    assert masked_part(numbers.find(source, pair[0])[0], source, *pair)[2] == expected
