@@ -121,7 +121,7 @@ class Augmenter:
         Args:
             before: the pairs right before in the source that may be joined with these; see `context`.
         """
-        run = Run[Pair]()
+        run = SentenceRun[Pair]()
         for pair in before:
             self._joined(run, pair)
         for tagged in pairs:
@@ -193,7 +193,7 @@ class Augmenter:
         source, target = (_either([shared[i]]).sub(self._names[j], side) for side in pair)
         return source, target
 
-    def _joined(self, run: "Run[Pair]", pair: Pair) -> Pair | None:
+    def _joined(self, run: "SentenceRun[Pair]", pair: Pair) -> Pair | None:
         """Add the pair to the run, which it may begin; return the joined run when it is long enough."""
         if "joined" not in self._rates:
             return None
@@ -240,7 +240,7 @@ class Context(NamedTuple):
     last: list[Pair]
 
 
-class Run(Generic[T]):
+class SentenceRun(Generic[T]):
     """Sentences in a row that become one pair when they are long enough.
 
     Attributes:

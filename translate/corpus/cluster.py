@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from translate.cluster import Parts, Place, Shared, Stored
 from translate.config.schema import DataConfig, Source
-from translate.corpus.augmentation import MOST_JOINED, Context, Run
+from translate.corpus.augmentation import MOST_JOINED, Context, SentenceRun
 from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
 from translate.corpus.sources import Pair, describe, pair_lines, read_pairs
 from translate.corpus.stages import CleanPairs, Encoded, Recipe, encode
@@ -110,10 +110,10 @@ def _outlined(outlines: Parts) -> tuple[Report, list[str], Shared]:
     """Return the report, all names, and by part the number of names before it and the pairs that it continues."""
     report, names = Report(), dict[str, None]()
     contexts: list[tuple[Place, tuple[int, Pairs]]] = []
-    run, last = Run[None](), deque[Pair]()
+    run, last = SentenceRun[None](), deque[Pair]()
     for place, (part, context) in outlines.notes():
         if place.number == 0:
-            run, last = Run[None](), deque[Pair](maxlen=MOST_JOINED)
+            run, last = SentenceRun[None](), deque[Pair](maxlen=MOST_JOINED)
         n_before = len(run.items)
         contexts.append((place, (len(names), [*last][len(last) - n_before :])))
         report.extend(part)
