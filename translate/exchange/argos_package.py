@@ -22,7 +22,7 @@ from translate.corpus import moses_bpe
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
-from translate.exchange.foreign_model import joined, sentencepiece_file
+from translate.exchange.foreign_model import joint_vocabulary, sentencepiece_file
 from translate.exchange.verification import Proof
 from translate.models import registry
 from translate.models.folder import (
@@ -172,7 +172,7 @@ class Package:
         if self._has(_SENTENCEPIECE):
             model = sentencepiece_file(self._read(_SENTENCEPIECE), f"{self._shown}/{_SENTENCEPIECE}")
             ids = [{piece: i for i, piece in enumerate([*_SPECIAL.values(), *side])} for side in (source, target)]
-            return joined(ids[0], ids[1], (model, model), _SPECIAL).tokenizer
+            return joint_vocabulary(ids[0], ids[1], (model, model), _SPECIAL).tokenizer
         if self._has(_BPE):
             pieces = [*dict.fromkeys([*_SPECIAL.values(), *source, *target])]
             try:

@@ -22,7 +22,7 @@ from transformer.config import SearchConfig
 from transformer.embedding import sinusoids
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joint_vocabulary, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
@@ -62,7 +62,7 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     source, target = theirs.languages(source or own[0], target or own[1])
     tokenizer, _ = theirs.read_tokenizers(_tokenizer(folder), _tokenizer(folder))
     dictionaries = [_dictionary(theirs, f"dict.{own[i] or given}.txt") for i, given in enumerate((source, target))]
-    vocabulary = joined(dictionaries[0], dictionaries[1], (tokenizer, tokenizer), _SPECIAL)
+    vocabulary = joint_vocabulary(dictionaries[0], dictionaries[1], (tokenizer, tokenizer), _SPECIAL)
     tensors = Tensors(folder, checkpoint.get("model"))
     positions = _positions(theirs, tensors, settings)
     target_VD = tensors["decoder.embed_tokens.weight"]

@@ -191,7 +191,7 @@ def sentencepiece_file(content: bytes, name: Path | str) -> bytes:
     return content
 
 
-def joined(
+def joint_vocabulary(
     source: Mapping[str, int],
     target: Mapping[str, int],
     tokenizers: tuple[bytes, bytes],

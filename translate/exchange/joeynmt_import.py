@@ -17,7 +17,7 @@ from typing import Any
 from transformer.config import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined, shown
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joint_vocabulary, shown
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
@@ -74,7 +74,7 @@ def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target:
         raise theirs.unsupported(f"the special symbol {shown(other)}")
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
     # JoeyNMT lets SentencePiece write nothing but pieces of its vocabulary.
-    vocabulary = joined(source_ids, target_ids, tokenizers, special, limited=True)
+    vocabulary = joint_vocabulary(source_ids, target_ids, tokenizers, special, limited=True)
     tensors = Tensors(folder, theirs.load_checkpoint(_FILES).get("model_state"))
     embeddings = [tensors[f"{side}_embed.lut.weight"] for side in ("src", "trg")]
     tables = Tables(embeddings[0], embeddings[1], tensors["decoder.output_layer.weight"])

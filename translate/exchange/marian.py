@@ -31,7 +31,16 @@ from transformer.config import ModelConfig, SearchConfig
 from transformer.model import Transformer
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError, optional_package
-from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined, shown
+from translate.exchange.foreign_model import (
+    ForeignFolder,
+    Names,
+    Tables,
+    Tensors,
+    Vocabulary,
+    build,
+    joint_vocabulary,
+    shown,
+)
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
@@ -396,7 +405,7 @@ def _vocabulary(theirs: ForeignFolder, settings: Mapping[str, Any], ids: Mapping
     if not _are_ids(pad, start, end) or len({pad, end, ids["<unk>"]}) < 3 or not {pad, start, end} <= by_id.keys():
         raise theirs.unsupported(f"pad_token_id = {pad}, decoder_start_token_id = {start} and eos_token_id = {end}")
     tokenizers = theirs.read_tokenizers("source.spm", "target.spm")
-    return joined(ids, ids, tokenizers, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
+    return joint_vocabulary(ids, ids, tokenizers, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
 
 
 def _are_ids(*values: object) -> bool:

@@ -11,7 +11,7 @@ from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.plain import pieces_of, spm
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.foreign_model import joined, produced, rearranged
+from translate.exchange.foreign_model import joint_vocabulary, produced, rearranged
 
 TEXTS = [*SENTENCES[::17], "  das   Kind ", "", "\uff21\uff22 x", "日本 der Hund"]
 
@@ -48,9 +48,9 @@ def test_a_damaged_part_of_a_model_gives_a_one_sentence_error() -> None:
     tokenizer = spm(SENTENCES, 71)
     names = ["<pad>", "<s>", "</s>", "<unk>", *pieces_of(tokenizer)]
     ids, special = {name: i for i, name in enumerate(names)}, dict(enumerate(names[:4]))
-    assert joined(ids, ids, (tokenizer, tokenizer), special).source == [*range(len(names))]
+    assert joint_vocabulary(ids, ids, (tokenizer, tokenizer), special).source == [*range(len(names))]
     refused = protocol.ModelProto.FromString(tokenizer)
     refused.normalizer_spec.precompiled_charsmap = b"short"
     for damaged in (tokenizer.replace(b"\xe2\x96\x81", b"\xe2\x96\xff", 1), refused.SerializeToString()):
         with pytest.raises(UserError, match="not a SentencePiece model, or is damaged"):
-            joined(ids, ids, (damaged, damaged), special)
+            joint_vocabulary(ids, ids, (damaged, damaged), special)
