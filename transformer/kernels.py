@@ -1,6 +1,6 @@
-"""Parts of the model that are faster on a CPU than PyTorch's: linear layers, attention, dropout.
+"""Parts of the model that are faster on a CPU than PyTorch's: linear layers, attention, dropout; and exact norms.
 
-They are for speed only: each has a plain equivalent, and tests compare the two.
+Each has a plain equivalent, and tests compare the two.
 
 Dimension key: D inputs and E outputs of a linear layer; in attention B batch, H heads, T queries, S keys, K d_k, V d_v,
 N = B * H attentions, E width of all heads together.
@@ -140,6 +140,40 @@ class Linear(nn.Linear):
             return self.weight, self.bias
         rows = slice(0, self.n_first) if part == "first" else slice(self.n_first, None)
         return self.weight[rows], None if self.bias is None else self.bias[rows]
+
+
+# Layer normalisation (3.1). For rows in bf16, PyTorch's backward pass on a CPU sums the gradients of gain and bias in
+# bf16, in which 256 + 1 is 256, even if both are float32: over thousands of positions, small gradients are lost.
+
+
+class LayerNorm(nn.LayerNorm):
+    """`nn.LayerNorm`, with gradients of gain and bias that are summed in float32."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) -> (..., D)."""
+        if eager_on_cpu(x) and torch.is_grad_enabled() and x.dtype != self.weight.dtype:
+            normed: Tensor = _MixedLayerNorm.apply(x, self.weight, self.bias, self.eps)  # type: ignore[no-untyped-call]
+            return normed
+        return super().forward(x)
+
+
+class _MixedLayerNorm(torch.autograd.Function):
+    """Layer normalisation of half precision with a float32 gain and bias."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gain_D: Tensor, bias_D: Tensor, eps: float) -> Tensor:
+        normed, mean, inverse_deviation = torch.native_layer_norm(x, gain_D.shape, gain_D, bias_D, eps)
+        ctx.save_for_backward(x, mean, inverse_deviation, gain_D, bias_D)
+        return normed
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, mean, inverse_deviation, gain_D, bias_D = ctx.saved_tensors
+        grads = torch.ops.aten.native_layer_norm_backward(
+            grad.float(), x.float(), gain_D.shape, mean, inverse_deviation, gain_D, bias_D, [True, True, True]
+        )
+        return grads[0].to(x.dtype), grads[1], grads[2], None
 
 
 # Attention, equation 1, with forward and backward pass written out (3.2.1). A sentence has tens of positions, so the

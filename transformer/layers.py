@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformer.attention import MultiHeadAttention
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
-from transformer.kernels import Linear, add_dropout, dropout
+from transformer.kernels import LayerNorm, Linear, add_dropout, dropout
 
 
 class FeedForward(nn.Module):
@@ -43,7 +43,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.norm = LayerNorm(config.d_model, eps=config.norm_eps)
         self.dropout = config.dropout
         self.post = config.norm == "post"
 

@@ -22,7 +22,7 @@ from transformer.attention import MultiHeadAttention, decoder_mask, encoder_mask
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.embedding import Embedding, PositionEncoding
-from transformer.kernels import Linear, Packed, can_pack
+from transformer.kernels import LayerNorm, Linear, Packed, can_pack
 from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 
 
@@ -74,11 +74,9 @@ class Transformer(nn.Module):
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
-        if (
-            not self.output_weight.is_meta
-        ):  # such parameters hold no values, and torch imports its compiler to draw them
+        self.encoder_norm = LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
+        self.decoder_norm = LayerNorm(config.d_model, eps=config.norm_eps) if pre else nn.Identity()
+        if not self.output_weight.is_meta:  # such a weight has no values, and drawing them would import the compiler
             initialise(self)
 
     @property

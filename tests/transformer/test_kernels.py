@@ -1,5 +1,5 @@
 """Packed weights, whole or in parts, give the same products; the private softmax kernel equals its public equivalent;
-a decoding step is equation 1.
+a decoding step is equation 1; gradients of norms in half precision are those in full precision.
 
 Dropout has the statistics that define it, since the random generator is our own.
 """
@@ -7,11 +7,14 @@ Dropout has the statistics that define it, since the random generator is our own
 import copy
 import math
 import pickle
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 from torch.nn import functional as F
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
@@ -119,6 +122,27 @@ def test_packing_keeps_gradients() -> None:
     assert half.is_packed
     half(random_ids(3, 5), random_ids(3, 7)).float().sum().backward()
     assert all(parameter.grad is not None for parameter in half.parameters())
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_gradients_of_norms_in_half_precision_are_summed_in_full_precision(norm: Literal["post", "pre"]) -> None:
+    """In bf16, a sum of thousands of small numbers stops growing."""
+    torch.manual_seed(0)
+    x_ND = torch.randn(5003, TINY.d_model).bfloat16()
+    grad_ND = (0.3 + torch.randn(5003, TINY.d_model)).bfloat16()
+    for module in toy_model(replace(TINY, norm=norm)).modules():
+        if not isinstance(module, nn.LayerNorm):
+            continue
+        gradients = []
+        for dtype in (torch.bfloat16, torch.float64):
+            part = copy.deepcopy(module).to(torch.float32 if dtype == torch.bfloat16 else dtype)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+                normed_ND = part(x_ND.to(dtype).requires_grad_())
+            assert normed_ND.dtype == dtype
+            normed_ND.backward(grad_ND.to(dtype))
+            gradients.append([parameter.grad.double() for parameter in part.parameters()])
+        for mixed, exact in zip(*gradients, strict=True):
+            torch.testing.assert_close(mixed, exact, rtol=1e-4, atol=1e-2)
 
 
 @pytest.mark.parametrize("missing", ["_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported"])
