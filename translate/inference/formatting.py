@@ -15,6 +15,7 @@ the pairs, `put_back` writes them into the translation:
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour; so it is
   where none gives half, and a word of that neighbour more than all others: two parts of a verb may be one word. Marks
   of Markdown are not put within their like.
+- A pair around a part of a word, such as the 2 in m2, is around the same part of its word if this has it.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it.
@@ -555,8 +556,9 @@ class _Placement:
         for child in node.children:
             element = child.element
             if child.lo < child.hi:
-                yield self.units[child.lo][0], depth, element.first, element.opening
-                yield self.units[child.hi - 1][1], -depth, element.first, element.closing
+                start, stop = self._span(child)
+                yield start, depth, element.first, element.opening
+                yield stop, -depth, element.first, element.closing
             elif element.follows:
                 place = self.units[child.lo - 1][1] if child.lo else 0
                 yield place, -depth, element.first, element.opening + element.closing
@@ -564,6 +566,27 @@ class _Placement:
                 place = self.units[child.lo][0] if child.lo < len(self.units) else len(self.pair.target)
                 yield place, depth, element.first, element.opening + element.closing
             yield from self._marks(child, depth + 1)
+
+    def _span(self, node: _Node) -> Span:
+        """Return where an element stands: around its units, or around the part of a word that it is in the source."""
+        whole = start, stop = self.units[node.lo][0], self.units[node.hi - 1][1]
+        part = self._part(node.element, self.pair.target[start:stop]) if node.is_pair else None
+        if part is None:
+            return whole
+        start, stop = start + part[0], start + part[1]
+        inside = (self._span(child) for child in node.children if child.lo < child.hi)
+        return (start, stop) if all((start <= a and b <= stop) or b <= start or stop <= a for a, b in inside) else whole
+
+    def _part(self, element: Element, words: str) -> Span | None:
+        """Return the part of some words for an element around a part of a word; None if they have it not once."""
+        source = self.pair.source
+        part = source[element.start : element.stop]
+        for a, b in self.source_words:
+            if a <= element.start < element.stop <= b and part != source[a:b]:
+                word = source[a:b] if words.count(source[a:b]) == 1 else part
+                start = words.find(word) + (element.start - a if word != part else 0)
+                return (start, start + len(part)) if words.count(word) == 1 else None
+        return None
 
     def _place(self, parent: _Node) -> None:
         """Choose the units of the elements within another one, and of those within them."""

@@ -136,6 +136,12 @@ def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Transla
 
 
 def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+    """Return the translation of each sentence; texts in its placeholders are translated by themselves."""
+    found = _translate_formatted(texts, model, rules)
+    return found if rules.is_bare else found | translate_messages(found, model, rules)
+
+
+def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
     if rules.aligner is None or rules.is_bare:
         return _translate_plain(texts, model, rules)
@@ -178,13 +184,11 @@ def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
         found = _translate_protected({text: protect(text, rules) for text in texts}, model, rules)
         if lost := [text for text in texts if text not in found]:
             found |= _between_placeholders(lost, model, replace(rules, glossary=None))
-    if rules.glossary is not None:
-        found = check_terms(found, model, rules, rules.glossary)
-    return found if rules.is_bare else found | translate_messages(found, model, rules)
+    return found if rules.glossary is None else check_terms(found, model, rules, rules.glossary)
 
 
 def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
-    """Return the translations with messages of ICU, in which each branch is translated as a text of its own."""
+    """Return the translations with placeholders, such as messages of ICU, in which each text is translated."""
     several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
     if not several:
         return {}

@@ -113,6 +113,8 @@ def written(text: str, piece: Piece) -> str:
     """
     if piece.form == "capitals":
         return text.upper()
+    if piece.form == "title":
+        return re.sub(r'(?<!\\)"', r"\"", text)
     if piece.form == "quoted":
         return text.replace('"', '""')
     is_cell = piece.form in ("plain", "unquoted") and not piece.text.startswith('"')

@@ -1,18 +1,21 @@
 """Markdown and HTML as pieces to translate and pieces to copy.
 
     Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
-    HTML       text is translated; tags, comments, scripts, code and translate="no" are copied
+    HTML       text is translated; comments, scripts, code, translate="no" and tags are copied, but for attributes that
+               people see or hear
 
 In HTML a run of text and inline tags is one piece, so a sentence stays whole; its tags and the code in it are
 placeholders. Tags need not match, and no mistake in the page is corrected.
 """
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 
-from translate.text.placeholders import BBCODE, KEPT_ELEMENT, PLACEHOLDER
+from translate.text.placeholders import BBCODE, KEPT_ELEMENT, NOT_TRANSLATED, PLACEHOLDER, branches
 from translate.text.sentences import Piece, pieces
 
 
@@ -89,6 +92,11 @@ _ATTRIBUTES = re.compile(
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
+# Of an admonition or a tab, and of the target of a reference.
+_TITLE_OF_LINE = re.compile(
+    r"\A[\s>]*(?:!!!|\?{3}\+?|===[!+]?)[^\"]*\"(?P<block>.*)\"\s*\Z"
+    r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+\"(?P<target>[^\"]*)\"\s*\Z"
+)
 _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too
 # Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
 # first line of an admonition or of a tab, as in MkDocs.
@@ -157,8 +165,10 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             raw, end = ([Piece(line, translate=False)], end) if is_code else _raw(line, end)
             yield from raw
             text = ""  # the next line begins a block, as after a blank line
-        elif _is_layout(inner) or is_indented:
+        elif is_indented:
             yield Piece(line, translate=False)
+        elif _is_layout(inner):
+            yield from _layout(line)
         elif in_table or text.startswith("|"):
             yield from _row(line)
         elif open_lines:
@@ -253,6 +263,18 @@ def _is_layout(line: str) -> bool:
     return bool(not line.strip() or _RULE.match(line) or _ATTRIBUTES.match(line))
 
 
+def _layout(line: str) -> Iterator[Piece]:
+    """Yield the pieces of a line that is copied, but for titles in it and attributes of its tags."""
+    if title := _TITLE_OF_LINE.search(line):
+        found = pieces(line, [title.span(title.lastgroup or 0)])
+        is_quoted = title.lastgroup == "target"
+        yield from (replace(piece, form="title") if piece.translate and is_quoted else piece for piece in found)
+    elif any(branches(tag[0]) for tag in _TOKEN.finditer(line)):
+        yield from paragraph(line)
+    else:
+        yield Piece(line, translate=False)
+
+
 def _row(line: str) -> Iterator[Piece]:
     """Yield the cells and bars of a row of a table, which may stand in a quotation."""
     marks = QUOTE.match(line)
@@ -284,11 +306,13 @@ _UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\
 _ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
 _ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
 _AROUND = re.compile("ul|ol|menu|dl|table|select|div|section|article|main|body")
-_NO = re.compile(
-    r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
-    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
+# Between an inline element and the next one without white space: the end tag, and what is seen before and after it.
+_BETWEEN = re.compile(
+    r"(?P<before>[^\s<>])(?:</[A-Za-z][^<>]*>)*</(?P<closed>[A-Za-z][\w:-]*)\s*>"
+    r"(?=<(?P<opened>[A-Za-z][\w:-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>(?:<[A-Za-z][^<>]*>)*(?P<after>[^\s<>]))",
     re.IGNORECASE,
 )
+_LINKS = ("a", "label")
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
 
@@ -316,23 +340,39 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             copied = copied if depth else ""
             continue
         if len(run) >= _LONGEST_RUN:
-            yield from paragraph(run)
+            yield from _texts(run)
             run = ""
         if tag is None:
             continue
         is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0])
         begins = bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
-        if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):
-            yield from paragraph(run)
+        if begins and not placeholder and (_COPIED.fullmatch(name) or NOT_TRANSLATED.search(tag[3] or "")):
+            yield from _texts(run)
             run, copied, depth, n_around = tag[0], name, 1, 0
+            if branches(run):
+                yield Piece(run, translate=True)
+                run = ""
         elif is_inline:
             run += tag[0]
         else:
-            yield from paragraph(run)
-            yield Piece(tag[0], translate=False)
+            yield from _texts(run)
+            yield Piece(tag[0], translate=bool(branches(tag[0])))
             run = ""
-    yield from [Piece(run, translate=False)] if copied else paragraph(run)
+    yield from [Piece(run, translate=False)] if copied else _texts(run)
+
+
+def _texts(run: str) -> list[Piece]:
+    """Return the texts of a run of text and inline tags: a page may set them apart without white space between them.
+
+    So it does with links beside each other, and with elements where a capital letter follows a word.
+    """
+    places = [0]
+    for between in _BETWEEN.finditer(run) if "><" in run else ():
+        are_links = between["closed"].lower() in _LINKS and between["opened"].lower() in _LINKS
+        if are_links or (not between["before"].isupper() and between["after"].isupper()):
+            places.append(between.end())
+    return pieces(run, list(itertools.pairwise([*places, len(run)])))
 
 
 def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:

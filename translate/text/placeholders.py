@@ -37,7 +37,21 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile("|".join(_KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 _MESSAGE = re.compile(_KINDS["message"])
+_START_TAG = re.compile(r"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>""")
+_ATTRIBUTE = re.compile(r"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+_SHOWN_NAME = re.compile(
+    r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content)\s*=\s*["']"""
+)
+_LINK_TITLE = re.compile(
+    r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
+)
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
+# Attributes by which the content of an element of HTML stays.
+NOT_TRANSLATED = re.compile(
+    r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
+    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
+    re.IGNORECASE,
+)
 # Attributes of HTML that people see or hear, by their elements; "" stands for all.
 _SHOWN = {
     "": {
@@ -138,12 +152,21 @@ def mask_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Prot
     return _replaced(protected.text, sorted([*held, *spans]))
 
 
-def branches(message: str) -> list[tuple[int, int]]:
-    """Return where the texts of the branches of a message of ICU start and stop; none if it is another placeholder."""
-    if not _MESSAGE.fullmatch(message):
+def branches(code: str) -> list[tuple[int, int]]:
+    """Return where the texts in a placeholder start and stop; none in most.
+
+    They are the branches of a message of ICU, the attributes of a tag that people see or hear, and the title of a link
+    of Markdown.
+    """
+    if code.startswith("<"):
+        return _values(code)
+    if code.startswith("]("):
+        title = _LINK_TITLE.fullmatch(code)
+        return [title.span(title.lastgroup or 0)] if title else []
+    if not _MESSAGE.fullmatch(code):
         return []
     found, depth, start = list[tuple[int, int]](), 0, 0
-    for brace in re.finditer(r"[{}]", message):
+    for brace in re.finditer(r"[{}]", code):
         if brace[0] == "{":
             depth += 1
             start = brace.end() if depth == 2 else start
@@ -153,21 +176,39 @@ def branches(message: str) -> list[tuple[int, int]]:
     return found
 
 
+def _values(tag: str) -> list[tuple[int, int]]:
+    """Return where the values of the attributes of a tag start and stop that people see or hear."""
+    start = _START_TAG.fullmatch(tag)
+    if start is None or not _SHOWN_NAME.search(tag) or NOT_TRANSLATED.search(tag[:-1]):
+        return []
+    found = {match["name"].lower(): match for match in _ATTRIBUTE.finditer(tag)}
+    values = {name: match[match.lastgroup or 0] for name, match in found.items()}
+    names = shown_attributes(start["name"].lower(), values)
+    return [found[name].span(found[name].lastgroup or 0) for name in names if any(map(str.isalpha, values[name]))]
+
+
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
-    """Return the distinct messages of ICU among the placeholders of a sentence."""
-    if "{" not in sentence or not _MESSAGE.search(sentence):
+    """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
+    may_have = "{" in sentence and _MESSAGE.search(sentence)
+    may_have = may_have or ("<" in sentence and _SHOWN_NAME.search(sentence))
+    if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
-    return [message for message in dict.fromkeys(found) if branches(message)]
+    return [code for code in dict.fromkeys(found) if branches(code)]
 
 
-def with_branches(message: str, texts: Sequence[str]) -> str:
-    """Return a message with other texts in its branches."""
+def with_branches(code: str, texts: Sequence[str]) -> str:
+    """Return a placeholder with other texts in it; a quotation mark that would end one is escaped."""
     parts, end = list[str](), 0
-    for (start, stop), text in zip(branches(message), texts, strict=True):
-        parts += [message[end:start], text]
+    for (start, stop), text in zip(branches(code), texts, strict=True):
+        quote = code[start - 1]
+        if code.startswith("<"):
+            text = text.replace(quote, "&quot;" if quote == '"' else "&#39;")
+        elif code.startswith("]("):
+            text = re.sub(rf"(?<!\\){re.escape(code[stop])}", rf"\\{code[stop]}", text)
+        parts += [code[end:start], text]
         end = stop
-    return "".join([*parts, message[end:]])
+    return "".join([*parts, code[end:]])
 
 
 @functools.cache  # compiling it takes milliseconds, which only documents should cost

@@ -75,12 +75,13 @@ class Piece:
     Attributes:
         translate: whether it is translated or copied.
         form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
-            "unquoted" if that holds for other cells, "plain" otherwise; "capitals" for a name or sound in subtitles.
+            "unquoted" if that holds for other cells, "plain" otherwise; "capitals" for a name or sound in subtitles;
+            "title" in quotation marks of Markdown.
     """
 
     text: str
     translate: bool
-    form: Literal["", "plain", "unquoted", "quoted", "capitals"] = ""
+    form: Literal["", "plain", "unquoted", "quoted", "capitals", "title"] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:

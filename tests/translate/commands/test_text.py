@@ -303,7 +303,7 @@ def without_words(text: str) -> str:
             [
                 "`die Katze`",
                 "**",
-                '](https://beispiel.de/a_b "Titel")',
+                "](https://beispiel.de/a_b ",
                 "`code()`",
                 "|------|-----:|",
                 "{name}",
@@ -323,6 +323,7 @@ def without_words(text: str) -> str:
                 "| WORT | ZAHL |",
                 "| HUND | 3 |",
                 "![BILD](bild.png)",
+                '"TITEL")',
             ],
         ),
         (
@@ -337,9 +338,14 @@ def without_words(text: str) -> str:
                 '<div translate="no">Nicht <p>dies</p> hier</div>',
                 '<span translate="no">Marke</span>',
                 "<code>hund()</code>",
-                'alt="Hund"',
             ],
-            ["<title>DER HUND</title>", "<h1>DER <em>HUND</em> &amp; DIE KATZE</h1>", "<b>ZEILE</b>", "<li>EINS</li>"],
+            [
+                "<title>DER HUND</title>",
+                '<img src="a.png" alt="HUND">',
+                "<h1>DER <em>HUND</em> &amp; DIE KATZE</h1>",
+                "<b>ZEILE</b>",
+                "<li>EINS</li>",
+            ],
         ),
         (
             "page.srt",

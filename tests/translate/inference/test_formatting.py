@@ -256,6 +256,17 @@ DOCUMENTS = st.lists(
 ).map(numbered)
 
 
+def test_a_part_of_a_word_has_its_format_in_the_same_part() -> None:
+    """A raised number in a unit, lowered ones in a formula, and a part that the translation does not have."""
+    for text, expected in (
+        ("Das sind 3 m<sup>2</sup> hier", "hier m<sup>2</sup> 3 sind Das"),
+        ("H<sub>2</sub>SO<sub>4</sub> ist da", "da ist H<sub>2</sub>SO<sub>4</sub>"),
+        ("Ein <b>A<i>b</i>c</b>d da", "da <b>A<i>b</i>c</b>d Ein"),
+    ):
+        assert translated(text, MIRRORED) == expected
+    assert translated("<b>Haus</b>tür und", STRAIGHT, str.swapcase) == "<b>hAUSTÜR</b> UND"
+
+
 def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
     for text in (
         "Er sagte <b>„Ja!“</b> zu ihr",

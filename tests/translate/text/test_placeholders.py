@@ -222,6 +222,36 @@ def test_the_branches_of_a_message_are_its_texts() -> None:
     assert with_branches("{a, select, x {ja} other {}}", ["b", "c"]) == "{a, select, x {b} other {c}}"
 
 
+@pytest.mark.parametrize(
+    ("code", "inside", "said", "written"),
+    [
+        ('<img src="a" alt="Ein Hund">', ["Ein Hund"], ["x"], '<img src="a" alt="x">'),
+        (
+            "<a title='Ja &amp; \"nein\"' href=b>",
+            ['Ja &amp; "nein"'],
+            ['it\'s "x"'],
+            "<a title='it&#39;s \"x\"' href=b>",
+        ),
+        ('<INPUT Type="Submit" VALUE="Los">', ["Los"], ['"x"'], '<INPUT Type="Submit" VALUE="&quot;x&quot;">'),
+        ('<b title="a > b" aria-label = "c">', ["a > b", "c"], ["x", "y"], '<b title="x" aria-label = "y">'),
+        ('](a.png "Ein \\"Hund\\"")', ['Ein \\"Hund\\"'], ['\\"x\\" "y"'], '](a.png "\\"x\\" \\"y\\"")'),
+        ("](<a b> 'Ein Hund')", ["Ein Hund"], ["it's"], "](<a b> 'it\\'s')"),
+        *((code, [], [], code) for code in ('<b class="Hund">', '<i alt="5">', "</b>", "](a.png)", "](a (b))")),
+        *(
+            (f'<b title="Hund" {attribute}>', [], [], f'<b title="Hund" {attribute}>')
+            for attribute in ("translate=no",)
+        ),
+    ],
+)
+def test_attributes_and_titles_are_texts_in_placeholders(
+    code: str, inside: list[str], said: list[str], written: str
+) -> None:
+    assert [code[start:stop] for start, stop in branches(code)] == inside
+    assert with_branches(code, said) == written
+    assert with_branches(code, inside) == code
+    assert messages(f"Das ist {code} hier", markdown()) == ([code] if inside else [])
+
+
 def test_the_frame_of_a_sentence_may_be_a_link_around_a_picture() -> None:
     before, inner, after = unframed(protect("[![Das Haus](x)](y)", MARKDOWN))
     assert (before, inner.text, after) == ("[![", "Das Haus", "](x)](y)")
