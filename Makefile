@@ -12,6 +12,9 @@ demo: $(INSTALLED)
 	$(BIN)/translate evaluate runs/demo
 	$(BIN)/translate --model runs/demo "Kannst du mir helfen, diesen Satz zu übersetzen?"
 
+# Python writes its byte code, even where the environment says that it should not: it takes each worker ten seconds.
+test slow: export PYTHONDONTWRITEBYTECODE :=
+
 # A worker for each core, as most tests keep one busy; at most four, as each holds models of its own.
 ## test: everything but the tests marked slow or gpu
 test: $(INSTALLED)

@@ -308,6 +308,7 @@ def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
     assert rates == {0.0}
 
 
+@pytest.mark.compiles
 def test_an_exported_model_has_the_same_logits_for_every_batch_size_and_length() -> None:
     model, both = MODELS["paper"], {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     exported = torch.export.export(model, (SRC_BS, TGT_BT), dynamic_shapes=(both, both)).module()
@@ -319,6 +320,7 @@ def test_an_exported_model_has_the_same_logits_for_every_batch_size_and_length()
         torch.testing.assert_close(exported(src_BS, tgt_BT), model(src_BS, tgt_BT))
 
 
+@pytest.mark.compiles
 def test_the_forward_pass_compiles_to_one_graph_with_and_without_dropout() -> None:
     model = toy_model()
     compiled = torch.compile(model, backend="eager", fullgraph=True)
