@@ -23,8 +23,9 @@ settings.register_profile("suite", deadline=None, suppress_health_check=QUIET, d
 settings.register_profile("wide", deadline=None, suppress_health_check=QUIET, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
-# Measured once in a process, as it takes longer than most tests; before other modules import it.
+# Asked once in a process, as the answer takes longer than most tests; before other modules import the functions.
 machine.product_rate = functools.cache(machine.product_rate)
+machine.git = functools.cache(machine.git)
 
 P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent

@@ -19,6 +19,7 @@ import pytest
 import torch
 
 import translate.inference.translator
+from translate import machine
 from translate.commands.lines import ArrivingLines
 from translate.commands.main import COMMANDS, GROUPS, main, options_of, with_command
 from translate.commands.prepare import Prepare
@@ -120,6 +121,7 @@ def test_the_version_names_the_commit_of_a_checkout(
     file.parent.mkdir(parents=True)
     file.write_text("", encoding="utf-8")
     monkeypatch.setattr("translate.machine.__file__", str(file))
+    monkeypatch.setattr("translate.commands.main.git", machine.git.__wrapped__)  # not the answers before
 
     def said() -> str:
         assert main(["--version"]) == 0

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +17,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import Batch
 from translate.corpus.prepare import Prepared
 from translate.evaluation.scores import greedy_bleu
+from translate.files import json_sha256, sha256
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
@@ -121,8 +123,8 @@ def interrupt() -> None:
 class Toy:
     """Assembles trainings of the toy run; `said` collects their messages."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, kept: Path | None = None) -> None:
+        self.folder, self.kept = folder, kept
         self.said: list[str] = []
         self.settings = experiment(folder)
         write_corpus(folder)
@@ -139,6 +141,28 @@ class Toy:
             plan = make_plan(start, say, run_lock=locks, corpus_lock=locks)
             return Training(*set_up(plan, Prepared.open(plan.corpus), say=say, score_bleu=score_bleu))
 
+    def trained(self, name: str, **training: object) -> Path:
+        """Return the folder of a finished run, as of `trainer(name, **training).train()`.
+
+        Such runs are equal bit for bit, so tests that need the same one have copies of it and of its corpus.
+        """
+        assert self.kept is not None
+        settings = self.config(**training).model_dump(mode="json")
+        settings["data"]["root"] = {path.name: sha256(path) for path in self.folder.glob("*.??")}
+        kept = self.kept / f"{name}-{json_sha256(settings)}"
+        if not kept.exists():
+            self.trainer(name, **training).train()
+            for part in (name, "prepared"):
+                shutil.copytree(self.folder / part, kept / part)
+            (kept / "folder").write_text(str(self.folder), encoding="utf-8")
+            return self.folder / name
+        before = (kept / "folder").read_text(encoding="utf-8")
+        for part in (name, "prepared"):
+            shutil.copytree(kept / part, self.folder / part, dirs_exist_ok=True)
+        for path in (self.folder / name / "config.json", self.folder / name / "manifest.json"):
+            path.write_text(path.read_text(encoding="utf-8").replace(before, str(self.folder)), encoding="utf-8")
+        return self.folder / name
+
 
 def without_measurement(patch: pytest.MonkeyPatch) -> None:
     """Replace the measurement of the machine, which takes longer than the training."""
@@ -148,12 +172,19 @@ def without_measurement(patch: pytest.MonkeyPatch) -> None:
 
     for module in ("machine", "training.train"):
         patch.setattr(f"translate.{module}.product_rate", rate)
+    patch.setattr("translate.training.plan.better_allocator", lambda: None)  # asks a process
+
+
+@pytest.fixture(scope="session")
+def kept_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for runs that more than one test needs."""
+    return tmp_path_factory.mktemp("runs")
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+def toy(tmp_path: Path, kept_runs: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     without_measurement(monkeypatch)
-    return Toy(tmp_path)
+    return Toy(tmp_path, kept_runs)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_the_average_changes_no_update_and_becomes_the_final_model(toy):
 
 
 def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):
-    toy.trainer("whole", ema=0.9).train()
+    toy.trained("whole", ema=0.9)
     toy.trainer("halves", ema=0.9, max_steps=7).train()
     toy.trainer("halves", ema=0.9, resume=True).train()
     whole, halves = (load_file(toy.folder / run / "model/model.safetensors") for run in ("whole", "halves"))

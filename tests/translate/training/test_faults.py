@@ -53,7 +53,7 @@ def files_limited_to(n_bytes: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", FILES[-2:] + FILES[1:2])
 def test_a_disk_that_fills_during_a_save_loses_only_that_save(toy, monkeypatch, name):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
     save = checkpoints.save
@@ -84,7 +84,7 @@ cp -r "$1/run" "$4-run"
 @pytest.mark.slow
 def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later(toy, write_experiment, tmp_path):
     settings = {"keep_last": 12, "valid_every": 2}
-    toy.trainer("whole", **settings).train()
+    toy.trained("whole", **settings)
     config = write_experiment(**settings)
     (tmp_path / "disk").mkdir()
     # The disk seems to have room when training begins; others fill it later.
@@ -113,7 +113,7 @@ def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later
 def test_metrics_on_a_full_disk_give_a_one_sentence_error_and_a_partial_line_does_not_prevent_a_resume(
     toy, monkeypatch
 ):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     trainer = toy.trainer("run")
     log = trainer.run.log
 
@@ -154,7 +154,7 @@ DAMAGES = (cut, flip, lambda data: b"", None)  # None deletes the file
 
 
 def test_a_damaged_file_is_named_and_the_previous_checkpoint_gives_the_same_result(toy):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("eight", max_steps=8).train()
     for name, damage in zip(FILES, itertools.cycle(DAMAGES), strict=False):
         toy.said.clear()
@@ -202,7 +202,7 @@ def test_no_flipped_bit_goes_unnoticed(saved, data):
 
 
 def test_additional_files_do_not_disturb_a_resume(toy):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("run", max_steps=8).train()
     (toy.folder / "run/checkpoints/step-00000008/notes.txt").write_text("mine", encoding="utf-8")
     (toy.folder / "run/checkpoints/notes.txt").write_text("mine", encoding="utf-8")
@@ -263,7 +263,7 @@ def test_a_run_without_its_checkpoints_is_not_begun_again(toy, lost):
 def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
     """It gives the warnings of its start again, and its metrics have each once."""
     too_long = {"warmup_steps": 50}
-    toy.trainer("whole", **too_long).train()
+    toy.trained("whole", **too_long)
     trainer = toy.trainer("run", **too_long)
 
     def die(*_: object, **__: object) -> None:
@@ -279,7 +279,7 @@ def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
 
 
 def test_an_ended_run_that_is_resumed_has_one_final_record(toy):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("run").train()
     toy.trainer("run", resume=True).train()
     assert same_end(toy, "whole", "run")

@@ -142,7 +142,7 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
 @pytest.mark.parametrize("settings", [{}, {"subword_dropout": 0.3}, {"optimizer": "muon"}], ids=str)
 def test_a_stopped_run_resumes_bit_for_bit(toy, settings):
     """SIGTERM ends the current step, saves outside the schedule, and does not change later steps."""
-    toy.trainer("whole", **settings).train()
+    toy.trained("whole", **settings)
     trainer = toy.trainer("halves", **settings)
     trainer.before_update(6, lambda: os.kill(os.getpid(), signal.SIGTERM))
     with pytest.raises(KeyboardInterrupt):
@@ -198,7 +198,7 @@ def test_a_run_killed_after_its_last_save_still_prunes_old_checkpoints(toy, monk
         return {checkpoints.step_of(folder) for folder in checkpoints.folders(toy.folder / name / "checkpoints")}
 
     settings = {"max_steps": 20, "keep_last": 2}
-    toy.trainer("whole", **settings).train()
+    toy.trained("whole", **settings)
     trainer = toy.trainer("killed", **settings)
     prune = checkpoints.prune
 
@@ -275,14 +275,14 @@ def test_a_run_with_other_settings_is_refused_by_name_of_the_setting(toy):
 
 
 def test_a_run_may_be_extended(toy):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("run", max_steps=10).train()
     toy.trainer("run", resume=True, max_steps=12).train()
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 
 
 def test_a_run_may_go_on_with_more_or_fewer_checkpoints(toy):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("run", max_steps=10, keep_last=5).train()
     toy.trainer("run", resume=True, keep_last=1, save_minutes=1e-9).train()
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
@@ -291,7 +291,7 @@ def test_a_run_may_go_on_with_more_or_fewer_checkpoints(toy):
 
 @pytest.mark.parametrize("settings", [{"patience": 3}, {"log_every": 5}])
 def test_a_run_may_go_on_with_other_settings_that_change_no_update(toy, settings):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     toy.trainer("run", max_steps=10).train()
     toy.trainer("run", resume=True, max_steps=12, **settings).train()
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
@@ -379,7 +379,7 @@ def test_an_interrupted_run_can_be_ended_where_it_is(toy):
 
 
 def test_a_run_that_is_ended_where_it_was_interrupted_is_one_with_fewer_steps(toy):
-    toy.trainer("whole", max_steps=7).train()
+    toy.trained("whole", max_steps=7)
     trainer = toy.trainer("run")
     interrupt_after(trainer, 7)
     toy.trainer("run", resume=True, max_steps=7).train()

@@ -35,8 +35,7 @@ def in_the_folder_of_the_toy(toy, monkeypatch) -> None:
 @pytest.fixture
 def parent(toy) -> Path:
     """A trained model folder."""
-    toy.trainer("parent", max_steps=4).train()
-    return toy.folder / "parent/model"
+    return toy.trained("parent", max_steps=4) / "model"
 
 
 def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **changes: dict[str, object]) -> Path:

@@ -57,7 +57,7 @@ CODES = pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (sig
 @MOMENTS
 @SIGNALS
 def test_a_signal_waits_for_the_current_step(toy, part, method, number, exception):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     trainer = toy.trainer("run")
     signals_itself(trainer, part, method, number, step=8)
     with pytest.raises(exception) as caught:
@@ -72,7 +72,7 @@ def test_a_signal_waits_for_the_current_step(toy, part, method, number, exceptio
 @MOMENTS
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
 def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, part, method, number, exception):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     trainer = toy.trainer("run")
     signals_itself(trainer, part, method, number, number, step=8)
     with pytest.raises(exception) as caught:
@@ -109,7 +109,7 @@ def test_a_signal_that_is_ignored_stays_ignored(toy):
 
 @SIGNALS
 def test_a_signal_during_averaging_ends_at_once(toy, number, exception):
-    toy.trainer("whole").train()
+    toy.trained("whole")
     trainer = toy.trainer("run")
     signals_itself(trainer, "checkpoints", "load_final", number, step=12)
     with terminable(), pytest.raises(exception):
