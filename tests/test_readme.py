@@ -301,7 +301,7 @@ def smaller(experiment: str) -> str:
         return experiment
     for line, small in (
         ("vocab_size = 8000", "vocab_size = 500"),
-        ('preset = "small"', 'preset = "tiny"'),
+        ('preset = "small"', 'preset = "tiny"\nd_model = 32\nd_ff = 64'),
         ("max_epochs = 30", "max_epochs = 2"),
     ):
         experiment = experiment.replace(line, small)
