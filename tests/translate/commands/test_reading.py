@@ -1,5 +1,6 @@
 """Input lines arrive complete and without delay from files, pipes and terminals; typed lines go into the history."""
 
+import codecs
 import io
 import os
 import subprocess
@@ -189,10 +190,10 @@ def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
         os.close(theirs)
         timer = threading.Timer(120, process.kill)
         timer.start()
-        shown = ""
+        shown, decode = "", codecs.getincrementaldecoder("utf-8")().decode  # a read may end within a character
         for text in (*(f"{line}\n" for line in typed), "\x04"):
             while not shown.endswith("> "):
-                shown += os.read(ours, 1024).decode()
+                shown += decode(os.read(ours, 1024))
             shown += "|"
             os.write(ours, text.encode())
         assert process.wait() == 0

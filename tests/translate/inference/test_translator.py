@@ -439,6 +439,6 @@ def test_a_line_break_and_the_white_space_around_it_are_one_space(text: str) -> 
 
 def test_long_white_space_takes_no_longer_than_other_text() -> None:
     """A quadratic rule took 22 seconds for 60,000 spaces, which could block a server."""
-    start = time.perf_counter()
+    start = time.process_time()
     assert one_line("a" + " " * 500_000 + "b").startswith("a ")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -56,14 +56,15 @@ def nginx(server: Live, folder: Path) -> Iterator[str]:
     """
     if shutil.which("nginx") is None or shutil.which("openssl") is None:
         (pytest.fail if "CI" in os.environ else pytest.skip)("needs the programs nginx and openssl")
-    with socket.create_server(("127.0.0.1", 0)) as free:
+    host = "127.0.0.3"  # where no other test takes the port before nginx has it
+    with socket.create_server((host, 0)) as free:
         port = free.getsockname()[1]
     key, certificate = folder / "translate.key", folder / "translate.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout".split()  # noqa: SIM905
     subprocess.run([*command, key, "-out", certificate], check=True, capture_output=True)
     site = NGINX
     for old, new in (
-        ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+        ("listen 443 ssl", f"listen {host}:{port} ssl"),
         ("http://127.0.0.1:5000", server.url),
         ("/etc/ssl/translate.pem", str(certificate)),
         ("/etc/ssl/translate.key", str(key)),
@@ -84,8 +85,8 @@ def nginx(server: Live, folder: Path) -> Iterator[str]:
     assert checked.returncode == 0, checked.stderr
     with subprocess.Popen(words) as process:
         try:
-            until(lambda: not socket.socket().connect_ex(("127.0.0.1", port)))
-            yield f"https://127.0.0.1:{port}"
+            until(lambda: not socket.socket().connect_ex((host, port)))
+            yield f"https://{host}:{port}"
         finally:
             process.terminate()
 
