@@ -40,7 +40,7 @@ def test_no_scored_sentence_has_half_of_its_words_in_common_with_a_phrase(phrase
     for langpair, sides in (("de-en", (0, 1)), ("en-de", (1, 0))):
         kept, whole = bench.held_out(langpair, phrases), bench.all_rows(langpair, phrases)
         assert len(whole) * 0.8 < len(kept) < len(whole)
-        for row in kept[::97]:
+        for row in kept[::193]:
             for text, side in zip(row[1:], sides, strict=True):
                 mine = sorted(set(re.findall(r"\w+", text.lower())))
                 for phrase in book[side]:

@@ -171,7 +171,7 @@ def test_five_percent_of_replaced_sentences_are_found(test: Test) -> None:
 
 @pytest.mark.parametrize("test", ["bootstrap", "ar"])
 def test_an_identical_system_is_not_different(test: Test) -> None:
-    first, same = paired_scores([system(1, 0.3), system(1, 0.3)], PAIRED_REFERENCES, test)
+    first, same = paired_scores([system(1, 0.3)[:67], system(1, 0.3)[:67]], PAIRED_REFERENCES[:67], test)
     assert [score.p_value for score in first.by_name().values()] == [None] * 3
     assert [score.p_value for score in same.by_name().values()] == [1.0] * 3
 
@@ -210,16 +210,16 @@ def test_lines_without_a_match_are_evidence_if_their_counts_differ() -> None:
 
 def test_every_system_is_compared_with_the_first() -> None:
     """The order of the other systems does not matter."""
-    a, b, c = system(1, 0.2), system(2, 0.4), system(3, 0.3)
-    _, of_b, of_c = paired_scores([a, b, c], PAIRED_REFERENCES, "bootstrap")
-    _, again_c, again_b = paired_scores([a, c, b], PAIRED_REFERENCES, "bootstrap")
+    a, b, c = (system(seed, share)[:67] for seed, share in ((1, 0.2), (2, 0.4), (3, 0.3)))
+    _, of_b, of_c = paired_scores([a, b, c], PAIRED_REFERENCES[:67], "bootstrap")
+    _, again_c, again_b = paired_scores([a, c, b], PAIRED_REFERENCES[:67], "bootstrap")
     assert (of_b, of_c) == (again_b, again_c)
 
 
 def test_intervals_belong_to_bootstrap_and_to_ar_on_demand() -> None:
-    outputs = [system(1, 0.3), system(2, 0.3)]
+    outputs = [system(1, 0.3)[:67], system(2, 0.3)[:67]]
     bootstrap, plain, asked = (
-        paired_scores(outputs, PAIRED_REFERENCES, test, confidence=confidence)[1].bleu
+        paired_scores(outputs, PAIRED_REFERENCES[:67], test, confidence=confidence)[1].bleu
         for test, confidence in (("bootstrap", False), ("ar", False), ("ar", True))
     )
     assert plain.interval is None

@@ -17,7 +17,6 @@ from pathlib import Path
 
 # Nothing is computed here, so torch has no threads that a fork would lose.
 import sacrebleu  # noqa: F401
-import torch._dynamo  # noqa: F401 -- the first optimizer of a process imports it, which takes longer than training here
 
 import translate.commands.train
 import translate.evaluation.scores

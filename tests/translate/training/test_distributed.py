@@ -32,9 +32,9 @@ LIMIT = 100.0  # seconds; a longer wait means a deadlock
 
 
 # torchrun whose ranks are forks, so they need not import its packages again: real processes, without the
-# seconds that a start takes. The first optimizer of a process imports torch._dynamo.
+# seconds that a start takes.
 FORKING = """
-import sacrebleu, torch._dynamo
+import sacrebleu
 import translate.commands.train, translate.evaluation.scores, translate.training.train
 from torch.distributed.run import main
 main()

@@ -142,21 +142,21 @@ def test_adam_is_that_of_pytorch_to_the_last_bit(model: Transformer) -> None:
     assert all(torch.equal(a, b) for a, b in zip(after.parameters(), reference.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("kind", ["adam", "muon"])
-def test_an_update_does_not_import_the_compiler(kind: str) -> None:
-    program = f"""
+def test_an_update_does_not_import_the_compiler() -> None:
+    program = """
 import sys
 from transformer.model import Transformer
 from transformer.config import model_config
 from translate.config.schema import TrainingConfig
 from translate.training.optimizer import new_optimizer
-model = Transformer(model_config("tiny", vocab_size=9))
-optimizer = new_optimizer(model, TrainingConfig(optimizer="{kind}"))
-optimizer.zero_grad()
-sum(parameter.sum() for parameter in model.parameters()).backward()
-optimizer.step()
-optimizer.load_state_dict(optimizer.state_dict())
-print("torch._dynamo" in sys.modules)
+for kind in ("adam", "muon"):
+    model = Transformer(model_config("tiny", vocab_size=9))
+    optimizer = new_optimizer(model, TrainingConfig(optimizer=kind))
+    optimizer.zero_grad()
+    sum(parameter.sum() for parameter in model.parameters()).backward()
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    print(kind, "torch._dynamo" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "False\n", done.stderr
+    assert done.stdout == "adam False\nmuon False\n", done.stderr
