@@ -930,9 +930,10 @@ def test_screenshots(
                 page.close()
 
 
-def test_the_models_are_shown_with_what_is_known_of_them(server: Live, page: Page) -> None:
+def test_the_models_are_shown_with_what_is_known_of_them(server: Live, page: Page, folders: list[Path]) -> None:
     page.goto(server.url)
     models = page.locator("#models")
     expect(models.locator("li").first).to_be_hidden()
     models.locator("summary").click()
-    expect(models.locator("li b")).to_have_text(["German \u2192 English: run0", "English \u2192 German: back0"])
+    there, back = (folder.parent.name for folder in folders)
+    expect(models.locator("li b")).to_have_text([f"German \u2192 English: {there}", f"English \u2192 German: {back}"])
