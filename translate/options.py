@@ -104,6 +104,11 @@ def file_option(name: str, help: str) -> Declared:
     return Declared(help, (name,), "FILE", FILES, read=lambda text: None if text == "-" else Path(text))
 
 
+def language_option(group: str, help: str, *names: str) -> Declared:
+    """An option for the code of a language."""
+    return Declared(help, names, "LANGUAGE", group, read=_language_code)
+
+
 def argument(metavar: str, help: str) -> Declared:
     """A positional argument."""
     return Declared(help, metavar=metavar)
@@ -122,6 +127,27 @@ def model_argument(metavar: str, help: str) -> Declared:
 def is_language_code(text: object) -> TypeGuard[str]:
     """Return whether this is a language code, such as "de", "zh-Hans" or "sr_Latn"; names of files contain it."""
     return isinstance(text, str) and len(text) <= _LONGEST_CODE and _LANGUAGE_CODE.fullmatch(text) is not None
+
+
+def spelled(code: str) -> str:
+    """Return a language code in the capital and small letters of BCP 47, which do not count: "de", "zh-Hans", "pt-BR".
+
+    A "_" stays, and so does a text that is no code.
+    """
+    language, *others = re.split("([_-])", code.lower())
+    return language + "".join({4: str.title, 2: str.upper}.get(len(part), str)(part) for part in others)
+
+
+def is_same_language(one: str | None, other: str | None) -> bool:
+    """Return whether two language codes are the same one, however they are spelled."""
+    return one == other or (one or "").lower().replace("_", "-") == (other or "").lower().replace("_", "-")
+
+
+def _language_code(text: str) -> str:
+    """Return a language code as it is spelled; ArgumentTypeError if it is none."""
+    if not is_language_code(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no language code; write one such as de, or leave it out")
+    return spelled(text)
 
 
 def model_path(text: str | Path) -> Path:
@@ -239,9 +265,11 @@ class _Field:
 
     def read(self, text: str) -> Any:
         """Return a value; ArgumentTypeError says what is wrong with the text."""
+        kind = get_args(self.kind)[0] if self.is_list or get_origin(self.kind) is tuple else self.kind
+        if kind is Path and not text:  # `Path` would be the working directory
+            raise argparse.ArgumentTypeError(f"'' names nothing; write a {self.declared.metavar}")
         if self.declared.read is not None:
             return self.declared.read(text)
-        kind = get_args(self.kind)[0] if self.is_list or get_origin(self.kind) is tuple else self.kind
         if get_origin(kind) is Literal:
             if text not in get_args(kind):
                 raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(get_args(kind))}")

@@ -1,5 +1,6 @@
 """Options are read as the types of a dataclass say, and described in groups with their defaults."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -8,8 +9,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from translate.commands.main import main
 from translate.errors import OptionError, UserError
-from translate.options import argument, bounded, file_option, flag, help_text, names_of, nested, option, parse, validate
+from translate.options import (
+    argument,
+    bounded,
+    file_option,
+    flag,
+    help_text,
+    is_same_language,
+    names_of,
+    nested,
+    option,
+    parse,
+    spelled,
+    validate,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,3 +256,32 @@ def test_values_that_fit_their_annotations_are_accepted(values: dict[str, object
 def test_the_first_value_that_does_not_fit_is_named(name: str, value: object, wanted: str) -> None:
     with pytest.raises(ValueError, match=f"{name} = .*: should be .*{wanted}"):
         validate(Sizes(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("DE", "de"),
+        ("pt-br", "pt-BR"),
+        ("ZH_hANT_tw", "zh_Hant_TW"),
+        ("AUTO", "auto"),
+        ("gmq", "gmq"),
+        ("es-419", "es-419"),
+    ],
+)
+def test_language_codes_are_spelled_in_one_way(code: str, expected: str) -> None:
+    assert spelled(code) == expected
+    assert is_same_language(code, expected.replace("_", "-"))
+    assert not is_same_language(code, "fr")
+    assert not is_same_language(None, code)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--model", ""], ["--input", ""], ["--terms", ""], ["--from", ""], ["--to", "d e"]]
+)
+def test_a_value_that_names_nothing_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty path would be the working directory, and an empty language any one."""
+    assert main([*arguments, "Hallo"]) == 2
+    assert re.match(
+        rf"translate: {arguments[0]}: '[^']*' (names nothing|is no language code); ", capsys.readouterr().err
+    )

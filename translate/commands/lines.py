@@ -25,7 +25,17 @@ from translate.files import (
     naming,
     open_hidden,
 )
-from translate.options import FILES, MODEL, JsonLines, argument, file_option, flag, nested, option
+from translate.options import (
+    FILES,
+    MODEL,
+    JsonLines,
+    argument,
+    file_option,
+    flag,
+    language_option,
+    nested,
+    option,
+)
 from translate.text.translation import Document, Opening, Search
 
 if TYPE_CHECKING:
@@ -50,10 +60,10 @@ class Translating:
     """The options that both commands have: the text, where its translation goes, the model, and how it translates."""
 
     sentences: Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")] = None
-    from_language: Annotated[
-        str | None, option(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")
-    ] = None
-    to_language: Annotated[str | None, option(MODEL, "LANGUAGE", "Language to translate into.", "--to")] = None
+    from_language: Annotated[str | None, language_option(MODEL, "Language of the text; auto guesses it.", "--from")] = (
+        None
+    )
+    to_language: Annotated[str | None, language_option(MODEL, "Language to translate into.", "--to")] = None
     input: Annotated[Path | None, file_option("--input", "Read this file.")] = None
     output: Annotated[Path | None, file_option("--output", "Write this file.")] = None
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False

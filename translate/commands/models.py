@@ -9,7 +9,7 @@ from translate.errors import UserError, printable, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec, Weights
 from translate.models.origin import ACTIONS, Origin
-from translate.options import MODEL_HELP, Json, argument, model_argument, option
+from translate.options import MODEL_HELP, Json, argument, language_option, model_argument, option
 from translate.tables import columns
 
 ADDING = "Adding"
@@ -33,11 +33,11 @@ class Models:
         str | None, option(ADDING, "REVISION", "Commit, tag or branch of a repository [default: the newest].")
     ] = None
     from_language: Annotated[
-        str | None, option(ADDING, "LANGUAGE", "Source language [default: as the model says].", "--from")
+        str | None, language_option(ADDING, "Source language [default: as the model says].", "--from")
     ] = None
     to_language: Annotated[
         str | None,
-        option(ADDING, "LANGUAGE", "Target language, one of several [default: chosen at each translation].", "--to"),
+        language_option(ADDING, "Target language, one of several [default: chosen at each translation].", "--to"),
     ] = None
     as_json: Json = False
 
@@ -107,6 +107,8 @@ def _change(options: Models) -> None:
     from translate.exchange import adding
 
     name = options.source
+    if name == "":
+        raise UserError(f"translate models {options.model} '': names nothing; name a model")
     if options.as_json:
         raise UserError("--json: is for lists and cards; leave it out")
     if str(options.model) == "add":
@@ -131,16 +133,17 @@ def _change(options: Models) -> None:
         names = adding.added()
         if not names:
             say("no model was added yet; add one with translate models add")
-        failures = []
+        failures = dict[str, list[str]]()  # the names of the models, by what was wrong with them
         for added in names:
             try:
                 adding.update(added, say)
             except UserError as error:
-                failures.append(f"{added}: not updated: {error}")
-        for failure in failures[:-1]:
+                failures.setdefault(str(error), []).append(added)
+        told = [f"{', '.join(several)}: not updated: {problem}" for problem, several in failures.items()]
+        for failure in told[:-1]:
             say(failure)
-        if failures:
-            raise UserError(failures[-1])
+        if told:
+            raise UserError(told[-1])
     elif name is None:
         raise UserError("name the model to remove: translate models remove NAME")
     else:
@@ -155,6 +158,13 @@ def _refuse_unused(options: Models, names: tuple[str, ...]) -> None:
 
 
 def _show(name: Path, as_json: bool) -> None:
+    if not registry.existing(name):
+        try:
+            registry.find_folder(name, say)
+        except UserError as error:
+            raise UserError(
+                f"{error}; actions are {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, before a name"
+            ) from error
     folder = registry.locate(name, say, exported=True)
     text = registry.card(folder)
     if as_json:

@@ -18,7 +18,7 @@ from translate.files import OPENERS, as_unicode, read_json, read_lines, sha256
 from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import flag, nested, option
+from translate.options import flag, language_option, nested, option
 from translate.text.translation import Opening, Search
 
 TEST_SETS, METRICS = "Test sets", "Metrics"
@@ -37,10 +37,10 @@ class Comparing:
     )
     valid: Annotated[bool, flag(TEST_SETS, "--valid", "Use the validation set of the run.")] = False
     from_language: Annotated[
-        str | None, option(TEST_SETS, "LANGUAGE", "Source language [default: the models'].", "--from")
+        str | None, language_option(TEST_SETS, "Source language [default: the models'].", "--from")
     ] = None
     to_language: Annotated[
-        str | None, option(TEST_SETS, "LANGUAGE", "Target language [default: the models'].", "--to")
+        str | None, language_option(TEST_SETS, "Target language [default: the models'].", "--to")
     ] = None
     ignore_case: Annotated[bool, flag(METRICS, "--ignore-case", "Compare in lower case.")] = False
     search: Annotated[Search, nested("beam_size", "alpha", "length_penalty", "rerank", "formality")] = Search()
@@ -121,7 +121,7 @@ def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | Non
             "models for the same languages"
         )
     source, target = next(iter(pairs), (None, None))
-    return options.from_language or source, options.to_language or target
+    return source or options.from_language, target or options.to_language
 
 
 def require_usable(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:

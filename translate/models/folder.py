@@ -24,7 +24,7 @@ from transformer.config import CheckpointError, SearchConfig, load_config, tenso
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, sha256, write_json
-from translate.options import bounded, is_language_code, shown, validate
+from translate.options import bounded, is_language_code, is_same_language, shown, validate
 from translate.text.translation import decoding
 
 if TYPE_CHECKING:
@@ -98,18 +98,21 @@ class TranslationSpec:
         return [*self.tags] if self.needs_choice else [*dict.fromkeys([self.target, *self.tags])]
 
     def speaks(self, source: str | None, target: str | None) -> bool:
-        """Return whether the model translates between these languages; None is any."""
-        return source in (None, self.source) and target in (None, self.target, *self.tags)
+        """Return whether the model translates between these languages, however their codes are spelled; None is any."""
+        return (source is None or is_same_language(source, self.source)) and (
+            target is None or any(is_same_language(target, own) for own in (self.target, *self.tags))
+        )
 
     def towards(self, target: str | None) -> "TranslationSpec":
         """Return the spec with this target language, or itself for None; UserError if the model lacks the language."""
-        if target in (None, self.target):
+        if target is None or is_same_language(target, self.target):
             return self
-        if target not in self.tags:
+        own = next((code for code in self.tags if is_same_language(target, code)), None)
+        if own is None:
             raise LanguageError(
                 f"the model translates into {', '.join(self.targets)}, not {target}; choose one of these"
             )
-        return with_changes(self, target=target)
+        return with_changes(self, target=own)
 
     @property
     def needs_choice(self) -> bool:

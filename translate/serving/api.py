@@ -329,6 +329,8 @@ async def _admitted(request: Request, kind: type[B], *, queued: bool = True) -> 
     else:
         async with state.reading:  # one at a time, as each takes many times the size of its body
             given = await state.threads.run(lambda: schemas.read_body(kind, body, content_type, query))
+    own = {name: state.service.code(getattr(given, name)) for name in ("source", "target") if hasattr(given, name)}
+    given = given.model_copy(update=own)
     return state, given, client or state.access.admit(request, given.api_key)
 
 

@@ -499,9 +499,11 @@ def test_the_language_is_guessed_only_if_asked(
         ["--from", "auto", QUESTION],
         ["--to", "de", english],
         ["--from", "en", QUESTION],
+        ["--from", "EN", "--to", "De", QUESTION],
+        ["--from", "Auto", english],
     ):
         assert main(arguments) == 0
-    assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
+    assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de", "en-de", "en-de"]
     capsys.readouterr()
     assert main(["--from", "auto", "Nein"]) == 2
     assert "the language of the text is unknown (en with 61%); name one of de, en" in capsys.readouterr().err

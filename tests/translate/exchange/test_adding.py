@@ -190,6 +190,20 @@ def test_an_update_of_all_models_goes_on_after_one_that_fails(
     assert origin.revision == "f" * 40
 
 
+def test_what_is_wrong_with_several_models_is_said_once(
+    hub: Hub, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.add(NAME, marian_files())
+    for name in ("first", "second"):
+        assert main(["models", "add", NAME, "--name", name]) == 0
+    monkeypatch.setenv("HF_ENDPOINT", "nowhere")
+    told(capsys)
+    assert main(["models", "update"]) == 2
+    found = told(capsys)
+    assert "first, second: not updated: HF_ENDPOINT=nowhere: is no address" in found
+    assert found.count("HF_ENDPOINT") == 1
+
+
 def test_only_added_models_are_removed(hub: Hub, models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hub.add(NAME, marian_files())
     assert main(["models", "add", NAME]) == 0
@@ -199,8 +213,9 @@ def test_only_added_models_are_removed(hub: Hub, models: Path, capsys: pytest.Ca
     assert [path.name for path in models.iterdir()] == ["own"]
     told(capsys)
     assert "was not added" in refused(capsys, "remove", "own")
-    for name in ("tiny-de-en", "de-en", "../models/own", "", "."):
+    for name in ("tiny-de-en", "de-en", "../models/own", "."):
         assert "no added model has this name" in refused(capsys, "remove", name)
+    assert "names nothing" in refused(capsys, "remove", "")
     assert (models / "own").is_dir()
 
 

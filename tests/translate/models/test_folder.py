@@ -301,3 +301,10 @@ def test_a_layer_that_the_model_lacks_cannot_align(parts: ModelFolder, tmp_path:
     replace(parts.spec, alignment_layer=n_layers + too_many).save(folder)
     with pytest.raises(UserError, match=f"decoder layer {n_layers + too_many}, counted from 0, of {n_layers}"):
         TranslationSpec.load(folder)
+
+
+def test_a_language_is_found_however_its_code_is_spelled() -> None:
+    spec = TranslationSpec("de", "mul", tags={"pt_BR": ">>a<<", "zh_hans": ">>b<<"})
+    assert spec.speaks("DE", "zh-Hans")
+    assert not spec.speaks("de", "zh")
+    assert (spec.towards("PT-br").target, spec.towards("zh_Hans").target) == ("pt_BR", "zh_hans")

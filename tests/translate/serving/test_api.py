@@ -81,6 +81,13 @@ def test_a_list_of_texts_gives_lists(server: Live, translator: Translator) -> No
     assert "detectedLanguage" not in answer
 
 
+def test_language_codes_may_have_any_letters(server: Live, translator: Translator) -> None:
+    """As those of DeepL, which are in capitals."""
+    for source, target in (("DE", "EN"), ("Auto", "en")):
+        answer = server.translate(f"{GERMAN} {GERMAN}", source=source, target=target)
+        assert answer.json()["translatedText"] == translator(f"{GERMAN} {GERMAN}")
+
+
 def test_alternatives_differ_from_the_translation_and_from_each_other(server: Live) -> None:
     answer = server.translate(GERMAN, alternatives=3).json()
     texts = [answer["translatedText"], *answer["alternatives"]]
