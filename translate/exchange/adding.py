@@ -46,7 +46,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PACKAGES = (".argosmodel", ".zip")
 _HUBS = ("huggingface.co", "www.huggingface.co", "hf.co")  # HF_ENDPOINT may be a mirror of it
-_PAGES = ("tree", "blob", "commit")  # of a repository, before a revision; "resolve" is before a file
+_PAGES = ("tree", "blob", "commit", "resolve", "raw")  # of a repository, before a revision; the last ones are of a file
 
 _CARD, _IMPORTED = "README.md", "imported"
 _TRANSLATION = "translation.json"  # of models of this project
@@ -336,6 +336,8 @@ def _repository(source: str) -> tuple[str | None, str | None]:
     path = urlsplit(f"//{rest}").path.strip("/")
     owner, name, kind, *others = [*path.split("/"), "", "", ""]
     if kind not in ("", *_PAGES) or not _REPOSITORY.fullmatch(f"{owner}/{name}") or name.endswith(_PACKAGES):
+        return None, None
+    if kind in ("resolve", "raw") and path.endswith(_PACKAGES):  # a file that is a model
         return None, None
     revision = unquote(others[0])
     return f"{owner}/{name}", revision if revision not in ("", "main") else None

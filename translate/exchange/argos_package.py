@@ -35,7 +35,7 @@ from translate.models.folder import (
     write_text_parts,
     writing,
 )
-from translate.options import is_language_code, shown
+from translate.options import is_language_code, shown, spelled
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires
@@ -55,6 +55,7 @@ _SIDES = ("source", "target", "shared")
 _READ = (CTRANSLATE2_FILE, "config.json", *(f"{side}_vocabulary.{kind}" for side in _SIDES for kind in ("json", "txt")))
 _CODES = {"pb": "pt-BR", "zt": "zh-Hant"}  # of Argos Translate, which other programs do not have
 _MOST_IN_MEMORY = 2**27  # bytes of a file other than the model's weights
+_MOST_SHRUNK = 20  # times; weights are hardly smaller in a zip
 _OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
 
@@ -151,8 +152,14 @@ class Package:
         if f"{prefix}model.bin" not in files:
             raise UserError(f"{self._shown}: has no model of CTranslate2; name another one")
         for name in files:
+            member = self._members[name]
             if not name.endswith(CTRANSLATE2_FILE):
-                self._check_size(self._members[name])
+                self._check_size(member)
+            elif member.file_size > max(_MOST_IN_MEMORY, _MOST_SHRUNK * member.compress_size):
+                raise UserError(
+                    f"{self._shown}: its {CTRANSLATE2_FILE} has {member.file_size:,} bytes in "
+                    f"{member.compress_size:,}, which no weights have; get it from its authors"
+                )
             self._copy(name, folder / name.removeprefix(prefix))
         if (folder / "config.json").is_file():
             settings = self._json("model/config.json")
@@ -197,9 +204,8 @@ class Package:
         code = self.metadata.get(key)
         if not is_language_code(code):
             raise UserError(f"{self._shown}: its metadata.json has no {key}, a code of a language; get it again")
-        language, *others = code.replace("_", "-").split("-")  # its authors may write DE or pt-br
-        others = [part.title() if len(part) == 4 else part.upper() if len(part) == 2 else part for part in others]
-        return "-".join([_CODES.get(language.lower(), language.lower()), *others])
+        language, hyphen, region = spelled(code.replace("_", "-")).partition("-")  # its authors may write DE or pt-br
+        return _CODES.get(language, language) + hyphen + region
 
     def _version(self) -> str:
         version = self.metadata.get("package_version", "")

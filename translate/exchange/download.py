@@ -172,7 +172,7 @@ def _asking(repository: str, revision: str | None) -> Iterator[None]:
         ) from error
     except errors.RevisionNotFoundError as error:
         raise GoneError(
-            f"{repository}: has no revision {revision}; name another one, or leave --revision out"
+            f"{repository}: has no revision {revision}; name another one, or none for the newest"
         ) from error
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
         raise GoneError(

@@ -23,6 +23,7 @@ from translate.inference.pipeline import Rules
 from translate.inference.search import Engine, SentenceSearch
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
+from translate.models.origin import mended_by_update
 from translate.models.registry import lacking_rules, locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Paragraph, windows
@@ -367,9 +368,13 @@ def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Eng
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """
+    with mended_by_update(folder):
+        return _opened(folder, opening or Opening())
+
+
+def _opened(folder: Path, opening: Opening) -> "CTranslate2Engine | TorchEngine":
     from translate.inference.ctranslate2_engine import CTranslate2Engine, package
 
-    opening = opening or Opening()
     name, precision, device, threads = opening.engine, opening.precision, opening.device, opening.threads
     if (folder / CTRANSLATE2_FILE).is_file():
         engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto", opening.target)

@@ -1,12 +1,13 @@
 """Where an added model came from: source.json beside its files, and the head of its card."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from transformer.config import CheckpointError
 from translate.errors import UserError
 from translate.files import read_json, write_json
 from translate.options import validate
@@ -59,8 +60,22 @@ class Origin:
         write_json(folder / FILE, asdict(self))
 
 
+@contextmanager
+def mended_by_update(folder: Path) -> Iterator[None]:
+    """Add to errors about the files of an added model that `translate models update` gets them again."""
+    try:
+        yield
+    except (UserError, CheckpointError) as error:
+        said, remedy = str(error), f"get it again with translate models update {folder.name}"
+        if not said.startswith(str(folder)) or remedy in said or not (folder / FILE).is_file():
+            raise
+        raise UserError(f"{said}, or {remedy}") from error
+
+
 def front_matter(card: str) -> tuple[dict[str, Any], str]:
     """Return the YAML at the head of a card of the hub, and the text after it."""
+    import yaml  # takes time, which each translation would spend
+
     found = _FRONT_MATTER.match(card)
     if found is None:
         return {}, card

@@ -9,6 +9,7 @@ from pathlib import Path
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
+from translate.models.origin import mended_by_update
 from translate.options import model_path
 
 CARDS = ("README.md", "card.md")
@@ -123,7 +124,9 @@ def locate(name: Path | str, say: Say, *, exported: bool = False) -> Path:
 
     Raises UserError if there is none.
     """
-    return model_folder.resolve(find_folder(model_path(name), say), say, exported=exported)
+    folder = find_folder(model_path(name), say)
+    with mended_by_update(folder):
+        return model_folder.resolve(folder, say, exported=exported)
 
 
 def find_folder(name: Path, say: Say, *, is_run: bool = False) -> Path:
@@ -220,7 +223,8 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
 
 
 def _speaks(folder: Path, source: str | None, target: str | None) -> bool:
-    return TranslationSpec.load(folder).speaks(source, target)
+    with mended_by_update(folder):
+        return TranslationSpec.load(folder).speaks(source, target)
 
 
 def _or(languages: Sequence[str]) -> str:

@@ -825,7 +825,7 @@ def test_any_page_of_a_repository_is_the_repository_at_that_revision(
         (
             (hub.url, "/tree/main", new), ("https://huggingface.co", "", new), ("https://hf.co", "/?library=x", new),
             ("https://huggingface.co", f"/tree/{old}", old), (hub.url, f"/blob/{old}/README.md#top", old),
-            ("HTTPS://HuggingFace.co", f"/commit/{old}", old),
+            ("HTTPS://HuggingFace.co", f"/commit/{old}", old), (hub.url, f"/resolve/{old}/a.json?download=true", old),
         )
     ):  # fmt: skip
         assert main(["models", "add", f"{place}/{NAME}{page}", "--name", f"a{n}"]) == 0
@@ -836,6 +836,7 @@ def test_any_page_of_a_repository_is_the_repository_at_that_revision(
     told(capsys)
     error = refused(capsys, "add", f"{hub.url}/{NAME}/tree/{old}", "--revision", new)
     assert "names another one; leave --revision out" in error
+    assert "--revision" not in refused(capsys, "add", f"{hub.url}/{NAME}/tree/nosuch")
     assert main(["models", "add", f"{hub.url}/{NAME}/tree/{old}", "--revision", old]) == 0
 
 
@@ -863,6 +864,8 @@ def test_an_update_mends_a_damaged_model(
     else:
         (models / "a" / damage).unlink()
     told(capsys)
+    assert main(["--model", "a", "Hallo"]) == 2
+    assert told(capsys).endswith(", or get it again with translate models update a\n")
     assert main(["models", "update"]) == 0
     assert "a: is damaged, and is added again" in told(capsys)
     assert {path.name: path.read_bytes() for path in (models / "a").iterdir()} == before

@@ -294,6 +294,10 @@ def test_only_files_that_are_read_are_stored(
         patch.setattr("translate.exchange.argos_package._MOST_IN_MEMORY", 5000)
         packages.write(tmp_path / "y.zip", files | {"model/config.json": b" " * 5001})
         assert "its model/config.json is larger than 5,000 bytes" in refused(capsys, "y.zip", "--name", "y")
+        with zipfile.ZipFile("z.zip", "w", zipfile.ZIP_DEFLATED) as package:
+            for name, content in (files | {"model/model.bin": bytes(100_000)}).items():
+                package.writestr(f"a/{name}", content)
+        assert "its model.bin has 100,000 bytes in " in refused(capsys, "z.zip", "--name", "z")
 
 
 def test_merges_are_those_of_either_version(tmp_path: Path) -> None:
