@@ -46,6 +46,7 @@ _LONGEST_PERIOD = 8  # longest sequence, in words, whose repetition is detected
 _STUTTER = re.compile(r"(\w{1,4}?)\1{7,}")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ROMAN = re.compile(r"(?<!\w)[IVX]{2,7}(?!\w)")  # perhaps a numeral
 _WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
 _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 
@@ -460,7 +461,7 @@ def missing(
 
 def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     rules = languages.find(language)
-    has_digits = any(map(str.isnumeric, source))
+    has_digits = any(map(str.isnumeric, source)) or _ROMAN.search(source)
     if rules and not has_digits and not rules.hour.search(source) and not any(rules.times_from_hours(source)):
         return []
     from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for

@@ -19,13 +19,13 @@ from typing import NamedTuple
 from translate.text import languages
 from translate.text.languages import Language, TimeFromHour
 
-Hour = tuple[int, int]  # of the day, and minutes
+Hour = tuple[int, float]  # of the day, and minutes, with seconds as a part of the last one
 Values = tuple[str, ...]
 
 _LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
 _DAY = 24 * 60  # minutes
-_LONGEST_HOUR = 5  # characters of 14:30
+_LONGEST_HOUR = 8  # characters of 14:30:15
 _MONTHS = 12
 _HALF = "0.5"
 _MONTH = "month "  # before the number of a month that has its name
@@ -44,8 +44,11 @@ _NUMERAL = re.compile(
     rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?|(?<![^\W\d_]))[{_FRACTIONS}])"
     rf"|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
 )
+# Roman numerals in letters, up to 39: longer ones may be sizes and abbreviations, and so may single letters.
+_IN_LETTERS = re.compile(r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?=(?:s|th)?(?![\w-]))")
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
-_ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
+_ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?::[0-5]\d)?(?![\d:]|[.,]\d)|{_NUMBER}")
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
 _RUN = re.compile(rf"(?:{_NUMBER})(?:{_JOINTS}\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _JOINT = re.compile(_JOINTS)
@@ -55,7 +58,7 @@ _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[0
 _DIGITS = re.compile(r"\d+")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
-_HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
+_HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d)(?::([0-5]\d))?)?")
 _HOUR_AND_MINUTES = re.compile(r"(?<![\d.,:])(1?\d|2[0-4]) ([0-5]\d)(?!\d|[.,:]\d)")
 _APOSTROPHES = ("'", "\u2019")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
@@ -201,13 +204,13 @@ def masked_part(number: Number, source: str, source_language: str, target_langua
     the target language.
     """
     what, own, target = number.what, languages.find(source_language), languages.find(target_language)
-    if target and target.times and what.is_clock and len(what.hours) == 1:
+    if target and target.times and what.is_clock and len(what.hours) == 1 and what.hours[0][1] % 1 == 0:
         return number.start, number.end, _clock(what.hours[0], target)
     if what.is_clock and number.text:
         return number.start, number.stop, number.text
     if what.is_clock:  # half past eight, in either half of the day
         h, minutes = what.hours[0]
-        return number.start, number.stop, f"{h}:{minutes:02}"
+        return number.start, number.stop, f"{h}:{minutes:02.0f}"
     start, stop = with_signs(number, source)
     text = source[start:stop]
     is_quantity = (number.run_start, number.run_stop) == (number.start, number.stop) and not what.is_name
@@ -238,7 +241,7 @@ def with_signs(number: Number, text: str) -> tuple[int, int]:
 def _clock(hour: Hour, language: Language) -> str:
     h, minutes = hour
     form = language.times[minutes > 0]
-    return form.format(h=h, h12=h % _HALF_DAY or _HALF_DAY, minutes=f"{minutes:02}", half="ap"[h >= _HALF_DAY])
+    return form.format(h=h, h12=h % _HALF_DAY or _HALF_DAY, minutes=f"{minutes:02.0f}", half="ap"[h >= _HALF_DAY])
 
 
 def _is_name(number: Number, text: str, copied: Collection[str], known: Sequence[Language]) -> bool:
@@ -324,9 +327,11 @@ def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguou
             followed.append(len(found) - 1)
     known = [rules] if rules else languages.every()
     words = [number for language in known for number in _spoken_hours(text, language)]
-    if numerals := _numerals(text) if not text.isascii() and _ANY_NUMERAL.search(text) else []:
+    numerals = _numerals(text) if not text.isascii() and _ANY_NUMERAL.search(text) else []
+    if numerals:
         starts = {number.start for number in numerals}  # the 2 of 2\u00bd is no number
         found = [number for number in found if number.start not in starts]
+    numerals += [_word(*match.span(), _in_letters(match[0])) for match in _IN_LETTERS.finditer(text)]
     if words or numerals:
         found = sorted([*found, *words, *numerals])
         followed = [*range(len(found))]
@@ -367,7 +372,17 @@ def _numeral(text: str) -> Meaning:
         parts = [whole, over, _HALF if (over, under) == ("1", "2") else under]
         return Meaning(text, (value,), tuple((part,) for part in parts if part not in ("", "1")))  # 1 may be an article
     plain = unicodedata.normalize("NFKC", text).strip("().+")
+    if _IN_LETTERS.fullmatch(plain):
+        return _in_letters(plain)._replace(text=text)
     return Meaning(text, (plain,) if plain.lstrip("\u2212").isdecimal() else _single(text))
+
+
+@cache
+def _in_letters(text: str) -> Meaning:
+    """Return what a Roman numeral of letters stands for."""
+    values = [_ROMAN_VALUES[letter] for letter in text]
+    value = sum(-one if one < following else one for one, following in zip(values, [*values[1:], 0], strict=True))
+    return Meaning(text, (str(value),))
 
 
 def _single(text: str) -> Values:
@@ -646,7 +661,8 @@ def _moved(hours: tuple[Hour, ...], text: str, start: int, language: Language) -
 
 def _later(hour: Hour, minutes: int) -> Hour:
     """Return the time of day that is some minutes later."""
-    return divmod((hour[0] * 60 + hour[1] + minutes) % _DAY, 60)
+    h, left = divmod((hour[0] * 60 + hour[1] + minutes) % _DAY, 60)
+    return int(h), left
 
 
 def _half(named: Mapping[str, str | None]) -> str:
@@ -675,7 +691,7 @@ def _hours_of(text: str, n_hours: int, half: str, is_late: bool) -> tuple[Hour, 
     match = _HOUR.fullmatch(text)
     if match is None or int(match[1]) > 2 * _HALF_DAY:
         return ()
-    h, minutes = int(match[1]), int(match[2] or 0)
+    h, minutes = int(match[1]), int(match[2] or 0) + int(match[3] or 0) / 60
     if half:
         if h > _HALF_DAY and half == "p" and n_hours > _HALF_DAY:  # 20 uur 's avonds
             return ((h % (2 * _HALF_DAY), minutes),)

@@ -39,6 +39,35 @@ def test_a_number_is_there_if_its_value_is(one: Decimal, other: Decimal, pair: t
     assert lost(f"Das {source} ist.", f"It {written(other, pair[1])} is.", pair) == [source]
 
 
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [
+        ("Kapitel XIV ist lang.", "Chapter XIV is long."),
+        ("Kapitel XIV ist lang.", "Chapter 14 is long."),
+        ("Kapitel 14 ist lang.", "Chapter XIV is long."),
+        ("Im XIX. Jahrhundert", "In the nineteenth century"),
+        ("Das XXVIII. Treffen", "The XXVIIIth meeting"),
+        ("Der 2. Weltkrieg", "World War II"),
+        ("I X VL IIII XL MIX III-a", "nothing"),
+    ],
+)
+def test_roman_numerals_are_numbers(german: str, english: str) -> None:
+    assert lost(german, english) == []
+    if english != "nothing":
+        assert lost(english, german, ("en", "de")) == []
+        assert len(lost(german, english.replace("XIV", "XVI").replace("14", "16").replace("nine", "eigh"))) == (
+            "XIV" in german or "14" in german or "XIX" in german
+        )
+
+
+@given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 59), st.integers(0, 59))
+def test_times_with_seconds_are_times(hour: int, minutes: int, seconds: int, other: int) -> None:
+    german = f"um {hour}:{minutes:02}:{seconds:02} Uhr"
+    for said in (seconds, other):
+        english = f"at {hour % 12 or 12}:{minutes:02}:{said:02} {'ap'[hour >= 12]}m"
+        assert bool(lost(german, english)) == bool(lost(english, german, ("en", "de"))) == (said != seconds)
+
+
 @given(st.lists(st.integers(2, 10**9).map(Decimal), min_size=1, max_size=7), st.data(), PAIRS)
 def test_each_number_needs_a_counterpart_of_its_own(
     values: list[Decimal], data: st.DataObject, pair: tuple[str, str]
