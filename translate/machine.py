@@ -20,7 +20,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     import torch
 
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
 CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 # Kernels that oneDNN keeps for bf16 products, by default 1,024. One takes 0.55 MB, and half a millisecond or more to
 # make. An epoch of the shipped recipe needs 4,200, and a batch of it 51; by calculation 13 of these are made anew with
@@ -107,16 +107,27 @@ def tune_malloc() -> bool:
     By default glibc returns every large block to the kernel and faults it in again, which takes about a third of a
     training step on a CPU. Other C libraries are not changed.
     """
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except AttributeError:
+    if (mallopt := _mallopt()) is None:
         return False
     # This comes first: older versions refuse thresholds above 2^25, and setting another value would fix a lower one.
     if not any(mallopt(M_MMAP_THRESHOLD, size) == 1 for size in (2**30, 2**25)):
         return False
     return bool(mallopt(M_TRIM_THRESHOLD, 2**31 - 1) == 1 and mallopt(M_TOP_PAD, 2**28) == 1)
+
+
+def share_heap() -> None:
+    """Let all threads use one heap of glibc; call it before there are any.
+
+    By default each thread has its own, and cannot use what was freed in another one. MALLOC_ARENA_MAX, if it is set,
+    stays in force, and other C libraries are not changed.
+    """
+    if "MALLOC_ARENA_MAX" not in os.environ and (mallopt := _mallopt()) is not None:
+        mallopt(M_ARENA_MAX, 1)
+
+
+def _mallopt() -> Callable[[int, int], int] | None:
+    """Return the function of glibc; None if the C library has none."""
+    return getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
 
 
 def allocator(maps: Path = Path("/proc/self/maps")) -> str | None:

@@ -200,3 +200,36 @@ def test_no_tree_is_no_limit(tmp_path, line):
     assert cpu_limit(process, tmp_path / "tree") is None
     assert memory_limit(process, tmp_path / "tree") is None
     assert cpu_limit(tmp_path / "no file", tmp_path) is None
+
+
+# 60 MB that are free, below a block that is in use, and as much for another thread.
+THREADS = """
+import sys, threading
+from pathlib import Path
+from translate import machine
+def resident(): return int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0])
+if sys.argv[1] == "shared":
+    machine.share_heap()
+blocks = [bytes(1000) for _ in range(60_000)]
+del blocks[:-1]
+before = resident()
+thread = threading.Thread(target=lambda: blocks.extend(bytes(1000) for _ in range(50_000)))
+thread.start()
+thread.join()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a setting of glibc")
+def test_threads_that_share_a_heap_use_what_others_freed():
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "LD_PRELOAD"))}
+
+    def grown(setting: str, **more: str) -> int:
+        """KiB of new memory."""
+        command = [sys.executable, "-c", THREADS, setting]
+        return int(subprocess.check_output(command, env=environment | more, timeout=100))
+
+    if grown("default") < 40_000:
+        pytest.skip("the C library has one heap for all threads anyway")
+    assert grown("shared") < 10_000
+    assert grown("shared", MALLOC_ARENA_MAX="8") > 40_000, "a setting of the user stays in force"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from translate.errors import say
+from translate.machine import share_heap
 from translate.options import FILES, MODEL, MODEL_HELP, RAY, Overrides, argument, model_option, option
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Prepare:
 
 def run(options: Prepare) -> None:
     """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
+    share_heap()  # the threads that train a tokenizer copy what another one has read
     from translate.config.load import default_folder, load
     from translate.corpus.prepare import check_corpus, prepare
 

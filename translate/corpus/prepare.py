@@ -43,6 +43,7 @@ from translate.corpus.sources import (
 from translate.corpus.tokenizer import Tokenizer, affordable, train
 from translate.errors import Say, UserError, reason
 from translate.files import cannot_read, json_sha256, locked, new_folder, read_json, recover_folder, write_json
+from translate.machine import release_memory
 from translate.text.formality import LANGUAGE, TAGS
 
 if TYPE_CHECKING:
@@ -608,6 +609,7 @@ def _build(
     if tokenizer is None:
         n_used = min(config.tokenizer.max_sentences, affordable(found.size(), 2 * n_pairs))
         tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)})
+        release_memory()  # all that SentencePiece used
     tokenizer.save(folder / "tokenizer.model")
     tokens = write_tokens(found.encoded(tokenizer), n_pairs, stages.id_type(tokenizer), folder)
     return {
