@@ -1,9 +1,7 @@
 """Ctrl-C ends a translation at once, though searches go on in other threads; what is finished has been written."""
 
-import os
 import runpy
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-import translate
+from tests import forks
 from translate.models.folder import ModelFolder
 
 SLOW = "niemals"  # a batch with this word takes a minute, in which a thread cannot be stopped
@@ -48,23 +46,17 @@ def test_an_interrupted_translation_ends_at_once(
     given = [*arguments.split(), "--model", str(parts.folder), "--threads", "2", "--input", "x.de"]
     with (
         (tmp_path / "x.en").open("w", encoding="utf-8") as out,
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *given],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])},
-            stdout=out,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process,
+        (tmp_path / "said").open("w+", encoding="utf-8") as err,
+        forks.Popen(["-c", PROGRAM, *given], tmp_path, stdout=out, stderr=err) as process,
     ):
-        assert process.stderr is not None
-        while process.stderr.readline() != "begins\n":
+        while b"begins\n" not in (tmp_path / "said").read_bytes():
             assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(sent)
         begin = time.perf_counter()
         code = process.wait(30)
         seconds = time.perf_counter() - begin
-        said = process.stderr.read()
+    said = (tmp_path / "said").read_text(encoding="utf-8")
     assert code == (130 if sent == signal.SIGINT else -sent)
     assert seconds < 20  # of the minute that the thread still has
     assert "Traceback" not in said

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from safetensors import SafetensorError
 
+from tests import forks
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange import hub as hubs
 from tests.translate.exchange import packages
@@ -260,9 +261,9 @@ def test_a_model_that_is_being_updated_is_not_removed(
     hub.repositories[NAME].commits["f" * 40] = marian_files(8)
     hub.stalls["model.safetensors"] = 100_000
     told(capsys)
-    update = [sys.executable, "-m", "translate", "models", "update", "tiny-de-en"]
+    update = ["-m", "translate", "models", "update", "tiny-de-en"]
     settings = environment(hub, tmp_path) | {"PYTHONPATH": str(Path(__file__).parents[3])}
-    with subprocess.Popen(update, env=settings) as process:
+    with forks.Popen(update, env=settings) as process:
         assert hub.stalled.wait(60)
         assert "another command updates or removes it; wait until it is done" in refused(capsys, other, "tiny-de-en")
         hub.go_on.set()
@@ -643,12 +644,12 @@ def test_a_failure_of_the_client_of_the_hub_is_said_once_and_not_by_it(hub: Hub,
         "from translate.commands.main import main; sys.exit(main(sys.argv[1:]))"
     )
     hub.add(NAME, marian_files())
-    add = [sys.executable, "-c", script, "models", "add", NAME]
+    add = ["-c", script, "models", "add", NAME]
     settings = environment(hub, tmp_path) | {"PYTHONPATH": str(Path(__file__).parents[3]), "HF_HUB_DISABLE_XET": "1"}
     settings |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     for variable, is_quiet in (({}, True), ({"HF_HUB_VERBOSITY": "warning"}, False)):
         hub.breaks["model.safetensors"] = [1000, *[0] * 9]
-        done = subprocess.run(add, env=settings | variable, capture_output=True, text=True)
+        done = forks.run(add, env=settings | variable)
         assert done.returncode == 2
         assert (done.stderr.count("\n") == 1) == is_quiet, done.stderr
         assert ("Trying to resume" in done.stderr) != is_quiet
@@ -739,27 +740,27 @@ def environment(hub: Hub, folder: Path) -> dict[str, str]:
 
 
 def test_a_killed_download_is_done_by_the_same_command(tmp_path: Path) -> None:
-    """The program as a user runs it, with HF_ENDPOINT; kill -9 in the middle of the weights."""
+    """The program with HF_ENDPOINT, as a user runs it; kill -9 in the middle of the weights."""
     files = marian_files()
-    add = [sys.executable, "-m", "translate", "models", "add", NAME]
+    add = ["-m", "translate", "models", "add", NAME]
     with hubs.running() as hub:
         hub.add(NAME, files)
         hub.stalls["model.safetensors"] = 100_000
         settings = environment(hub, tmp_path)
-        with subprocess.Popen(add, env=settings, cwd=Path.cwd(), stderr=subprocess.PIPE) as process:
+        with forks.Popen(add, env=settings) as process:
             assert hub.stalled.wait(60)
             process.send_signal(signal.SIGKILL)
         hub.go_on.set()
         assert not list((tmp_path / "home").rglob("*.json"))
         before = len(hub.requests)
-        subprocess.run(add, env=settings, check=True, capture_output=True)
+        forks.run(add, env=settings).check_returncode()
         again = [path.rpartition("/")[2] for method, path, _ in hub.requests[before:] if "/cdn/" in path]
         assert again == ["model.safetensors"]
         assert not [*(tmp_path / "hf").rglob("*.incomplete")]
         blobs = {path.read_bytes() for path in (tmp_path / "hf").rglob("snapshots/*/*")}
         assert blobs == {files[name] for name in NEEDED}
         model = tmp_path / "home" / "models" / "tiny-de-en"
-        subprocess.run([*add, "--name", "again"], env=settings, check=True, capture_output=True)
+        forks.run([*add, "--name", "again"], env=settings).check_returncode()
         for name in ("model.safetensors", "tokenizer.model", "target.model", "config.json", "translation.json"):
             assert (model.with_name("again") / name).read_bytes() == (model / name).read_bytes()
         said = subprocess.run(
@@ -845,8 +846,7 @@ def test_any_page_of_a_repository_is_the_repository_at_that_revision(
 )
 def test_an_endpoint_that_is_no_address_is_named(value: str, tmp_path: Path) -> None:
     settings = os.environ | {"HF_ENDPOINT": value, "TRANSLATE_HOME": str(tmp_path)}
-    add = [sys.executable, "-m", "translate", "models", "add", NAME]
-    done = subprocess.run(add, env=settings, capture_output=True, text=True)
+    done = forks.run(["-m", "translate", "models", "add", NAME], env=settings)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"HF_ENDPOINT={value}: is no address of a hub" in done.stderr
