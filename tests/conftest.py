@@ -1,6 +1,7 @@
 """Fixtures and settings that apply to every test."""
 
 import functools
+import gc
 import itertools
 import os
 import signal
@@ -10,11 +11,9 @@ from pathlib import Path
 from typing import ParamSpec
 
 import pytest
-import torch
 from hypothesis import HealthCheck, settings
 
-from tests.shapes import checked_shapes
-from translate import machine
+from translate import machine  # which imports no torch: the process that starts the workers needs none
 
 # No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change. The
 # examples are thus the same in each run, and few must do; HYPOTHESIS_PROFILE=wide draws many others.
@@ -48,9 +47,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--digests", type=Path, metavar="FILE", help="compare outputs with those of another commit")
 
 
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage the objects of ten thousand tests, which are there until the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @contextmanager
 def true_names() -> Iterator[None]:
     """Fail if a name such as x_BTD does not match the shape of its tensor."""
+    from tests.shapes import checked_shapes
+
     with checked_shapes("transformer") as lies:
         yield
     assert not lies, "names lie about shapes: " + "; ".join(lies)
@@ -80,12 +87,16 @@ def no_wait_for_the_disk() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def one_thread_for_fixtures() -> None:
     """Make the fixtures of sessions and modules on one core too."""
+    import torch
+
     torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """Run each test on one core, whatever the one before has set; products of this size are slower on two."""
+    import torch
+
     torch.set_num_threads(1)
 
 
@@ -95,6 +106,8 @@ def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytes
     if not request.path.is_relative_to(MODEL_TESTS):
         yield
         return
+    import torch
+
     torch.manual_seed(0)
     if request.node.get_closest_marker("compiles"):  # the check would be called in every function of the compiler
         yield
