@@ -138,11 +138,6 @@ def spelled(code: str) -> str:
     return language + "".join({4: str.title, 2: str.upper}.get(len(part), str)(part) for part in others)
 
 
-def is_same_language(one: str | None, other: str | None) -> bool:
-    """Return whether two language codes are the same one, however they are spelled."""
-    return one == other or (one or "").lower().replace("_", "-") == (other or "").lower().replace("_", "-")
-
-
 def _language_code(text: str) -> str:
     """Return a language code as it is spelled; ArgumentTypeError if it is none."""
     if not is_language_code(text):

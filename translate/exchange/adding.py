@@ -27,6 +27,7 @@ from translate.models.folder import (
     CTRANSLATE2_FILE,
     EXPORTED_FILES,
     FILES,
+    ORIGIN_FILE,
     LanguageError,
     NoLanguagesError,
     TranslationSpec,
@@ -192,7 +193,7 @@ def _delete(path: Path) -> None:
 
 def added() -> list[str]:
     """Return the names of the added models."""
-    return sorted(path.parent.name for path in _place().glob(f"[!.]*/{origin.FILE}") if path.is_file())
+    return sorted(path.parent.name for path in _place().glob(f"[!.]*/{ORIGIN_FILE}") if path.is_file())
 
 
 def _place() -> Path:
@@ -225,12 +226,12 @@ def _held(name: str) -> Iterator[tuple[Path, Origin]]:
     folder, _ = _added(name)
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / origin.FILE))
+            held.enter_context(locked(folder / ORIGIN_FILE))
         except BlockingIOError as error:
             raise UserError(f"{name}: another command updates or removes it; wait until it is done") from error
         except OSError as error:
             _added(name)  # names it if it was removed meanwhile
-            raise UserError(f"{folder / origin.FILE}: cannot be locked: {reason(error)}") from error
+            raise UserError(f"{folder / ORIGIN_FILE}: cannot be locked: {reason(error)}") from error
         yield _added(name)
 
 

@@ -22,8 +22,7 @@ from translate.inference import pipeline
 from translate.inference.pipeline import Rules
 from translate.inference.search import Engine, SentenceSearch
 from translate.machine import bf16_pays, choose_device
-from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights
-from translate.models.origin import mended_by_update
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, mended_by_update
 from translate.models.registry import lacking_rules, locate
 from translate.text import formats
 from translate.text.formats import WINDOW, Paragraph, windows

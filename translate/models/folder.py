@@ -24,7 +24,8 @@ from transformer.config import CheckpointError, SearchConfig, load_config, tenso
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, sha256, write_json
-from translate.options import bounded, is_language_code, is_same_language, shown, validate
+from translate.options import bounded, is_language_code, shown, validate
+from translate.text.languages import is_same_language
 from translate.text.translation import decoding
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from transformer.model import Transformer
 
 FORMAT = 1
+ORIGIN_FILE = "source.json"  # of a model that `translate models add` got
 CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 _SPEC, _WEIGHTS, _TARGET = "translation.json", "model.safetensors", "target.model"
 FILES = ("config.json", _WEIGHTS, "tokenizer.model", _SPEC)
@@ -353,6 +355,18 @@ def not_finite(folder: Path) -> UserError:
 def is_complete(folder: Path) -> bool:
     """True if all files of a model folder are there; False if the user may not look into it."""
     return all(os.path.isfile(folder / name) for name in FILES)  # unlike Path.is_file, never raises PermissionError
+
+
+@contextmanager
+def mended_by_update(folder: Path) -> Iterator[None]:
+    """Add to errors about the files of an added model that `translate models update` gets them again."""
+    try:
+        yield
+    except (UserError, CheckpointError) as error:
+        said, remedy = str(error), f"get it again with translate models update {folder.name}"
+        if not said.startswith(str(folder)) or remedy in said or not (folder / ORIGIN_FILE).is_file():
+            raise
+        raise UserError(f"{said}, or {remedy}") from error
 
 
 def digests(folder: Path) -> list[str]:

@@ -1,19 +1,16 @@
 """Where an added model came from: source.json beside its files, and the head of its card."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from transformer.config import CheckpointError
 from translate.errors import UserError
 from translate.files import read_json, write_json
+from translate.models.folder import ORIGIN_FILE
 from translate.options import validate
 
 ACTIONS = ("add", "update", "remove")  # of `translate models`, so these are no names of models
-FILE = "source.json"
 Kind = Literal["hub", "address", "path"]
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL)
@@ -49,27 +46,15 @@ class Origin:
     def load(cls, folder: Path) -> "Origin | None":
         """Return the origin of a model folder; None if `translate models add` did not write it."""
         try:
-            return cls(**read_json(folder / FILE))
+            return cls(**read_json(folder / ORIGIN_FILE))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{folder / FILE}: damaged; delete this folder and add the model again") from error
+            raise UserError(f"{folder / ORIGIN_FILE}: damaged; delete this folder and add the model again") from error
 
     def save(self, folder: Path) -> None:
         """Write source.json into a folder."""
-        write_json(folder / FILE, asdict(self))
-
-
-@contextmanager
-def mended_by_update(folder: Path) -> Iterator[None]:
-    """Add to errors about the files of an added model that `translate models update` gets them again."""
-    try:
-        yield
-    except (UserError, CheckpointError) as error:
-        said, remedy = str(error), f"get it again with translate models update {folder.name}"
-        if not said.startswith(str(folder)) or remedy in said or not (folder / FILE).is_file():
-            raise
-        raise UserError(f"{said}, or {remedy}") from error
+        write_json(folder / ORIGIN_FILE, asdict(self))
 
 
 def front_matter(card: str) -> tuple[dict[str, Any], str]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
-from translate.models.folder import TranslationSpec
-from translate.models.origin import mended_by_update
+from translate.models.folder import TranslationSpec, mended_by_update
 from translate.options import model_path
 
 CARDS = ("README.md", "card.md")

@@ -24,7 +24,6 @@ from translate.inference.search import LIMIT, Engine, tag_of, without_tag
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.folder import has_forms_of_address
 from translate.models.registry import language_name
-from translate.options import is_same_language
 from translate.serving.access import RefusedError
 from translate.serving.engines import (
     RETRY_SECONDS,
@@ -160,7 +159,7 @@ class Service:
 
     def code(self, given: str) -> str:
         """Return the code of a language as its model spells it; a text that is none stays."""
-        return next((own for own in ("auto", *self.codes) if is_same_language(given, own)), given)
+        return next((own for own in ("auto", *self.codes) if languages.is_same_language(given, own)), given)
 
     def check_languages(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""

@@ -266,6 +266,11 @@ def without_region(code: str) -> str:
     return re.split("[-_]", code)[0]
 
 
+def is_same_language(one: str | None, other: str | None) -> bool:
+    """Return whether two language codes are the same one, however they are spelled."""
+    return one == other or (one or "").lower().replace("_", "-") == (other or "").lower().replace("_", "-")
+
+
 def read(path: Path) -> Language:
     """Return the language of a file; UserError, one sentence with the key, if it is wrong."""
     kinds = get_type_hints(Language)
