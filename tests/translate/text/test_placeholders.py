@@ -50,6 +50,7 @@ FOUND = [
     ("Hallo {name}, du hast %d neue Nachrichten.", ["{name}", "%d"]),
     ("Noch %(n)s von %1$s oder %-5.2f und %1 und {0:.2f}.", ["%(n)s", "%1$s", "%-5.2f", "%1", "{0:.2f}"]),
     ("Klicke <b>hier</b> &amp; warte.<br/>", ["<b>", "</b>", "&amp;", "<br/>"]),
+    ("Das Bild img/haus.v2/dach.png und/oder a/b", ["img/haus.v2/dach.png"]),
     ("Siehe https://example.org/a?b=c&d=e.", ["https://example.org/a?b=c&d=e"]),
     ("(siehe http://example.org/x)", ["http://example.org/x"]),
     ("Schreib an max.muster+x@mail.example.de!", ["max.muster+x@mail.example.de"]),
