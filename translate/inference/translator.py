@@ -271,6 +271,10 @@ class Translator:
         for paragraph, translation in zip(paragraphs, found, strict=True):
             self._raise_if_cancelled()
             text = paragraph.laid_out(translation.text)
+            if text is not None and paragraph.piece.form == "language":
+                from translate.text.markup import with_language  # which only pages need
+
+                text = with_language(text, self.engine.spec.source, self.engine.spec.target)
             if text is None:
                 yield self._line_by_line(paragraph)
             else:

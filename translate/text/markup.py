@@ -313,6 +313,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _LINKS = ("a", "label")
+LANGUAGE = re.compile(r"""(?i)(\s(?:xml:)?lang\s*=\s*["']?)([a-z]{2,3})(?:[-_][\w-]*)?(?=["'\s/>])""")
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
 
@@ -357,9 +358,22 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             run += tag[0]
         else:
             yield from _texts(run)
-            yield Piece(tag[0], translate=bool(branches(tag[0])))
+            if LANGUAGE.search(tag[0]) and not tag[1]:
+                yield Piece(tag[0], True, "language")
+            else:
+                yield Piece(tag[0], translate=bool(branches(tag[0])))
             run = ""
     yield from [Piece(run, translate=False)] if copied else _texts(run)
+
+
+def with_language(tag: str, source: str, target: str) -> str:
+    """Return a tag that states the language of a translation in the place of that of its source, in any region."""
+    base, code = re.split("[-_]", source.lower())[0], target.replace("_", "-")
+
+    def stated(match: re.Match[str]) -> str:
+        return match[1] + code if match[2].lower() == base else match[0]
+
+    return LANGUAGE.sub(stated, tag)
 
 
 def _texts(run: str) -> list[Piece]:

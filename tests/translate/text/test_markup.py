@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.text.formats import wrapped
-from translate.text.markup import markdown, paragraph
+from translate.text.markup import LANGUAGE, markdown, paragraph, read_html, with_language
 
 MARKDOWN = markdown()
 
@@ -50,3 +50,18 @@ def test_a_paragraph_keeps_its_text(text: str) -> None:
     assert [piece.text for piece in pieces if piece.translate] == (
         [text.strip()] if any(map(str.isalnum, text)) else []
     )
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("<html lang=\"de-AT\" xml:lang='de'>", "<html lang=\"pt-BR\" xml:lang='pt-BR'>"),
+        ("<p LANG=DE class=x>", "<p LANG=pt-BR class=x>"),
+        ('<p lang="fr">', '<p lang="fr">'),
+        ('<p data-lang="de" hreflang="de" lang>', '<p data-lang="de" hreflang="de" lang>'),
+    ],
+)
+def test_a_page_states_the_language_of_its_translation(tag: str, expected: str) -> None:
+    assert with_language(tag, "de", "pt_BR") == expected
+    (piece,) = read_html([tag])
+    assert piece.form == ("language" if LANGUAGE.search(tag) else "")
