@@ -25,6 +25,14 @@ _END = struct.Struct("<4s4H2LH")  # end of that table
 _ENCRYPTED, _DESCRIBED_LATER = 0x1, 0x8  # flags: sizes follow the content
 _LARGE = 1  # extra field with sizes of 64 bits, which these limits make unnecessary
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # of Office until 2003, and of files with a password
+# How the names of members begin that a package has, and how it is named.
+_STARTS = {
+    "META-INF/container.xml": ".epub",
+    "META-INF/manifest.xml": ".odt, .odp or .ods",
+    "word/": ".docx",
+    "ppt/": ".pptx",
+    "xl/": ".xlsx",
+}
 _SIGNATURES = ("META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml", "META-INF/signatures.xml")
 
 
@@ -73,6 +81,12 @@ class Archive:
     def names(self) -> list[str]:
         """The names of the members, in the order of the table of contents."""
         return list(self._members)
+
+    def is_no(self, format: str, why: str = "") -> UserError:
+        """Return the error of a package that is not of the format of its name, with how to name it."""
+        suffix = next((own for start, own in _STARTS.items() if any(name.startswith(start) for name in self.names)), "")
+        remedy = f"its name should end in {suffix}" if suffix else "save it again in the program that made it"
+        return self._wrong(f"is no {format}{why}; {remedy}")
 
     @property
     def is_signed(self) -> bool:

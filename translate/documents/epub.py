@@ -117,7 +117,7 @@ def read(data: bytes, reading: Reading) -> Package:
     """Divide a book; see `Format.read`."""
     archive = Archive(data, reading)
     if _CONTAINER not in archive.names:
-        raise UserError(f"{reading.name}: is no EPUB, as it has no {_CONTAINER}; save it again as EPUB")
+        raise archive.is_no("EPUB", f": it has no {_CONTAINER}")
     _refuse_encrypted(archive, reading)
     tables = dict[str, Table]()
     for package in _packages(archive, reading):

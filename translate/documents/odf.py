@@ -128,7 +128,7 @@ def _named_cells(parts: Iterable[bytes]) -> NamedCells:
 def _parts(archive: Archive, reading: Reading) -> list[str]:
     """Return the names of the parts with text, as the manifest has them."""
     if _MANIFEST not in archive.names:
-        raise UserError(f"{reading.name}: is no OpenDocument: it has no {_MANIFEST}")
+        raise archive.is_no("OpenDocument", f": it has no {_MANIFEST}")
     kinds = dict[str, str]()
     data = archive.read(_MANIFEST)
     if b"xmlns:manifest" not in data:  # early versions declare it in a DTD, which is not read
@@ -145,7 +145,7 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
     ]
     parts = [path for path in parts if ends.fullmatch(path.rpartition("/")[2])]
     if "content.xml" not in parts and "styles.xml" not in parts:
-        raise UserError(f"{reading.name}: is no OpenDocument: its manifest names no content.xml")
+        raise archive.is_no("OpenDocument", ": its manifest names no content.xml")
     return parts
 
 

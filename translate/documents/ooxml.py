@@ -145,14 +145,14 @@ def read(data: bytes, reading: Reading) -> Package:
             table = _table(reading, kept, code, has_prompts=bool(_PROMPTS.search(kind)))
             parts[part] = divide(archive.read(part), table, reading, part)
     if not parts:
-        raise UserError(f"{reading.name}: is no document of Word, PowerPoint or Excel")
+        raise archive.is_no("document of Word, PowerPoint or Excel")
     return Package(archive, parts)
 
 
 def _content_types(archive: Archive, reading: Reading) -> dict[str, str]:
     """Return the content type of each part, in the order of the archive."""
     if _TYPES not in archive.names:
-        raise UserError(f"{reading.name}: is no document of Word, PowerPoint or Excel: it has no {_TYPES}")
+        raise archive.is_no("document of Word, PowerPoint or Excel", f": it has no {_TYPES}")
     defaults, own = dict[str, str](), dict[str, str]()
     for token in tokens(archive.read(_TYPES), f"{reading.name}: {_TYPES}", _PREFIXES):
         kind = token.attributes.get("ContentType", "")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from translate.documents import archive
 from translate.documents.archive import Archive
-from translate.documents.document import Reading
+from translate.documents.document import Reading, read
 from translate.errors import UserError
 
 READING = Reading(name="letter.docx", source="de", target="en")
@@ -187,3 +187,21 @@ def test_a_signed_document_is_changed_by_force_only(name: str) -> None:
     assert forced.is_signed
     with ZipFile(BytesIO(forced.write({name: None}))) as new:
         assert new.namelist() == ["a.xml"]
+
+
+@pytest.mark.parametrize(
+    ("member", "suffix", "said"),
+    [
+        ("word/document.xml", ".odt", "its name should end in .docx"),
+        ("xl/workbook.xml", ".epub", "its name should end in .xlsx"),
+        ("META-INF/manifest.xml", ".docx", "its name should end in .odt, .odp or .ods"),
+        ("META-INF/container.xml", ".pptx", "its name should end in .epub"),
+        ("other.xml", ".docx", "save it again in the program that made it"),
+    ],
+)
+def test_a_package_with_another_suffix_is_refused_with_its_own(member: str, suffix: str, said: str) -> None:
+    file = BytesIO()
+    with ZipFile(file, "w") as package:
+        package.writestr(member, "<a/>")
+    with pytest.raises(UserError, match=rf"^letter{suffix}: is no .*; {said}$"):
+        read(file.getvalue(), Reading(name=f"letter{suffix}", source="de", target="en"))
