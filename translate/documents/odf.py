@@ -67,13 +67,13 @@ _ELEMENTS = {
     "text:creation-time text:creator text:database-display text:database-name text:database-row-number text:date "
     "text:dde-connection text:editing-cycles text:editing-duration text:expression text:file-name text:hidden-text "
     "text:image-count text:initial-creator text:keywords text:measure text:modification-date text:modification-time "
-    "text:object-count text:page-continuation text:page-count text:page-number text:page-variable-get text:paragraph- "
-    "count text:print-date text:print-time text:printed-by text:script text:sender-city text:sender-company "
-    "text:sender-country text:sender-email text:sender-fax text:sender-firstname text:sender-initials text:sender- "
-    "lastname text:sender-phone-private text:sender-phone-work text:sender-position text:sender-postal-code "
-    "text:sender-state-or-province text:sender-street text:sender-title text:sheet-name text:table-count text:table- "
-    "formula text:template-name text:time text:user-defined text:user-field-get text:user-field-input text:variable- "
-    "get text:variable-input text:variable-set text:word-count",
+    "text:object-count text:page-continuation text:page-count text:page-number text:page-variable-get "
+    "text:paragraph-count text:print-date text:print-time text:printed-by text:script text:sender-city "
+    "text:sender-company text:sender-country text:sender-email text:sender-fax text:sender-firstname "
+    "text:sender-initials text:sender-lastname text:sender-phone-private text:sender-phone-work text:sender-position "
+    "text:sender-postal-code text:sender-state-or-province text:sender-street text:sender-title text:sheet-name "
+    "text:table-count text:table-formula text:template-name text:time text:user-defined text:user-field-get "
+    "text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count",
     Role.COPY: "text:deletion text:ruby-text table:tracked-changes",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",

@@ -176,6 +176,11 @@ OBJECTS = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("field", ["paragraph-count", "sender-lastname", "table-formula", "variable-get", "word-count"])
+def test_fields_that_the_program_computes_are_objects(field: str) -> None:
+    assert texts(document(p(f"Es sind <text:{field}>drei</text:{field}> da")), "a.odt") == ["Es sind <g1/> da"]
+
+
 def test_spans_within_each_other_need_little_memory() -> None:
     """Spans are one run, but not a thousand of them."""
     depth = 900
