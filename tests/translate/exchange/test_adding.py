@@ -428,7 +428,7 @@ def test_what_cannot_be_had_is_one_sentence(
     assert f"{NAME}: is for en, not fi" in refused(capsys, "add", NAME, "--to", "fi")
     for option in ("--from", "--to"):
         for code in ("", "../..", "d e"):
-            assert f"{option} {code!r}: is no language code" in refused(capsys, "add", NAME, option, code)
+            assert f"{option}: {code!r} is no language code" in refused(capsys, "add", NAME, option, code)
     for source in (NAME, str(Path.cwd()), f"{hub.url}/x.zip"):
         assert "--revision '': name a commit" in refused(capsys, "add", source, "--revision", "")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
@@ -963,12 +963,19 @@ def test_a_package_with_another_digest_is_refused_and_not_kept(
     assert main(["models", "add", url]) == 0
 
 
-@pytest.mark.parametrize("source", ["", "~nobody-of-this-name/model.argosmodel"])
+@pytest.mark.parametrize(
+    ("source", "remedy"), [("", "name a model"), ("~nobody-of-this-name/model.argosmodel", "correct it")]
+)
 def test_a_source_that_is_nothing_is_one_sentence(
-    source: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    source: str,
+    remedy: str,
+    models: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["models", "add", source]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "correct it" in error
+    assert remedy in error
