@@ -7,7 +7,7 @@ quotation marks that keep it. References, translatable="false" and <xliff:g> sta
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -39,10 +39,21 @@ _REFERENCE = re.compile(r"\s*(?:@(?:\+?[\w.]+:)?\w+/[\w./]+|@null|@empty|\?[\w.:
 _QUOTE = re.compile(r"""(?:[^\\"]|\\.)*+\"""", re.DOTALL)  # the first one that is not escaped
 _SPACES = (" ", "\t", "\n", "\r", "\f", "\v")  # others stay as they are
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What aapt2 takes for an argument of a format: each percent sign but %%, %n and the last character of a text; two of
+# them need numbers. Before some letters it takes the sign for a part of a time, and counts no arguments.
+_ARGUMENT = re.compile(r"%(?!\Z)(?:([%n])|(\d+\$)|[-#+ ,(\d<$]*([DFKMWZkmwyz])?)")
+_ELEMENT = re.compile("<[^>]*>")
 
 
+@dataclass(eq=False)
 class _String(Content):
-    """A text whose characters are escaped as in a string of Android."""
+    """A text whose characters are escaped as in a string of Android.
+
+    Attributes:
+        is_format: whether aapt2 looks for arguments in it.
+    """
+
+    is_format: bool = False
 
     @cached_property
     def _own(self) -> str:
@@ -73,6 +84,20 @@ class _String(Content):
         for character, code in self._codes.items():
             text = text.replace(character, code)
         return super().escaped(text)
+
+    def write(self, translation: str, tag: str) -> list[Piece]:
+        """Return a translation as the file writes texts; see `Content.write`. UserError if aapt2 would not build it."""
+        pieces = super().write(translation, tag)
+        if self.is_format and _is_refused(pieces) and not _is_refused(self.raw):
+            raise self._wrong('has percent signs that aapt2 takes for arguments; set formatted="false" for it')
+        return pieces
+
+
+def _is_refused(pieces: Sequence[Piece]) -> bool:
+    """Return whether aapt2 refuses a text, which has arguments that are not all numbered."""
+    written = b"".join(piece for piece in pieces if isinstance(piece, bytes)).decode()
+    found = [match for match in _ARGUMENT.finditer(unescaped(_ELEMENT.sub("", written))) if not match[1]]
+    return len(found) > 1 and not all(match[2] for match in found) and not any(match[3] for match in found)
 
 
 class Strings(Parts):
@@ -142,8 +167,12 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
         return [piece for atom in atoms for piece in atom.raw]
     own = replace(place, part=f"string {start.attributes['name']!r}" if "name" in start.attributes else "item")
     pieces = plain_contents(_resolved(atoms), own)
+    is_format = start.name == "string" and start.attributes.get("formatted") != "false"
+    is_format = is_format and not any(atom.kind is AtomKind.OPEN for atom in atoms)  # aapt2 looks into no formatting
     return [
-        _String(piece.atoms, piece.place) if isinstance(piece, Content) and not piece.quote else piece
+        _String(piece.atoms, piece.place, is_format=is_format)
+        if isinstance(piece, Content) and not piece.quote
+        else piece
         for piece in pieces
     ]
 

@@ -109,6 +109,44 @@ def test_other_files_are_refused(data: bytes) -> None:
     assert "\n" not in str(error.value)
 
 
+XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
+PERCENTAGES = [
+    "Sie m\u00fcssen 20 % und dann 50 % bezahlen",
+    "20 % und dann 50 %",
+    "20 % und dann 50 %.",
+    "20 % mehr, 50 % davon",
+    "20 % Salz, 50 % Mehl",
+    "20 %% davon, 50 %% davon",
+    "erst %1$s, dann 50 %",
+    "%1$s und 50 % davon",
+    "100 % sicher",
+]
+
+
+@pytest.mark.parametrize("attributes", ["", " formatted='false'"])
+@pytest.mark.parametrize("text", PERCENTAGES)
+@pytest.mark.parametrize("inside", ["{}", "<b>{}</b>", f"<xliff:g xmlns:xliff='{XLIFF}'>5 % e</xliff:g> {{}}"])
+@pytest.mark.skipif(not shutil.which("aapt2"), reason="aapt2 is not installed; apt-get install aapt")
+def test_a_translation_is_written_if_aapt_builds_it(inside: str, text: str, attributes: str, tmp_path: Path) -> None:
+    """It takes a percent sign for an argument, and refuses several without numbers; it may refuse the source too."""
+    original = text.replace("50 %", "half").replace("20 %", "a fifth")
+
+    def resources(string: str) -> bytes:
+        return f"<resources><string name='a'{attributes}>{inside.format(string)}</string></resources>".encode()
+
+    def builds(data: bytes) -> bool:
+        (tmp_path / "res" / "values").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "res" / "values" / "strings.xml").write_bytes(data)
+        command = ["aapt2", "compile", "-o", "c.zip", "--dir", "res"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+    reports: list[str] = []
+    data = resources(original)
+    written = translated("strings.xml", data, lambda unit: unit.replace(original, text), reports=reports)
+    is_wanted = builds(resources(text)) or not builds(data)
+    assert (text.encode() in written, len(reports)) == (is_wanted, 0 if is_wanted else 1)
+
+
 def compiled(data: bytes, folder: Path) -> str:
     """Return what aapt2 reads in a file."""
     (folder / "res" / "values").mkdir(parents=True, exist_ok=True)
