@@ -46,7 +46,7 @@ ODD = [
     "  ...  ",
     "Sehr " * 90 + "gut.",
 ]
-N_FAST, N_SLOW, N_OPTIONS = 24, 10_000, 2_000
+N_FAST, N_SLOW, N_OPTIONS = 13, 10_000, 2_000
 TERMS = {"Arzt|Arztes": "physician", "Hund|Hunde|Hunden": "hound", "Zug|Zuges": "railway train"}
 
 
