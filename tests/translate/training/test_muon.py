@@ -142,9 +142,10 @@ def test_adam_is_that_of_pytorch_to_the_last_bit(model: Transformer) -> None:
     assert all(torch.equal(a, b) for a, b in zip(after.parameters(), reference.parameters(), strict=True))
 
 
-def test_an_update_does_not_import_the_compiler() -> None:
+def test_neither_an_update_nor_a_network_on_the_meta_device_imports_the_compiler() -> None:
+    """That takes longer than an import of a small model, whose sizes are compared on that device."""
     program = """
-import sys
+import sys, torch
 from transformer.model import Transformer
 from transformer.config import model_config
 from translate.config.schema import TrainingConfig
@@ -157,6 +158,9 @@ for kind in ("adam", "muon"):
     optimizer.step()
     optimizer.load_state_dict(optimizer.state_dict())
     print(kind, "torch._dynamo" in sys.modules)
+with torch.device("meta"):
+    Transformer(model_config("tiny", vocab_size=9))
+print("meta", "torch._dynamo" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "adam False\nmuon False\n", done.stderr
+    assert done.stdout == "adam False\nmuon False\nmeta False\n", done.stderr
