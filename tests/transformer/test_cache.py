@@ -42,7 +42,7 @@ def test_hypotheses_of_one_sentence_share_its_memory(model: Transformer, n_each:
 
 
 @EACH_VARIANT
-@settings(max_examples=6)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(data=st.data())
 def test_reorder_commutes_with_decoding(model: Transformer, data: st.DataObject) -> None:
     """Reordered hypotheses continue as if they had been in this order from the start."""

@@ -35,7 +35,7 @@ def other_padding(model: Transformer) -> Transformer:
 
 
 @EACH_VARIANT
-@settings(max_examples=6)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(t=st.integers(0, 5), seed=SEEDS)
 def test_future_target_tokens_have_exactly_zero_influence(model: Transformer, t: int, seed: int) -> None:
     changed = TGT_BT.clone()
@@ -82,7 +82,7 @@ def test_the_decoder_never_reads_the_memory_of_padding(model: Transformer) -> No
 
 
 @EACH_VARIANT
-@settings(max_examples=6)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(more_src=st.integers(0, 4), more_tgt=st.integers(0, 4))
 def test_additional_padding_changes_no_output(model: Transformer, more_src: int, more_tgt: int) -> None:
     padded = model(F.pad(SRC_BS, (0, more_src)), F.pad(TGT_BT, (0, more_tgt)))

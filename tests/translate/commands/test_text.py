@@ -201,7 +201,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(text=st.lists(PARTS | TEXT, max_size=12).map("".join))
 @pytest.mark.parametrize("layout", ["text", "lines"])
 def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(layout: Format, text: str, parts: ModelFolder) -> None:
@@ -406,7 +406,7 @@ LAYOUT = st.sampled_from(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(text=st.lists(LAYOUT | TEXT, max_size=14).map("".join))
 @pytest.mark.parametrize("layout", [name for name in FORMATS if name not in LINE_FORMATS])
 def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: Format, text: str, parts: ModelFolder) -> None:

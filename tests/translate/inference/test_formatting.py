@@ -227,7 +227,7 @@ def test_what_has_no_width_in_a_document_follows_the_word_beside_it(text: str, e
     assert translated(text, MIRRORED, markup=tagged()) == expected
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(text=st.deferred(lambda: DOCUMENTS), seed=st.integers(0, 7))
 def test_tags_of_documents_change_no_word_and_stay_nested(text: str, seed: int) -> None:
     found = translated(text, at_random(seed), markup=tagged())
