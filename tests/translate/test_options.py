@@ -17,7 +17,6 @@ from translate.options import (
     file_option,
     flag,
     help_text,
-    is_same_language,
     names_of,
     nested,
     option,
@@ -25,6 +24,7 @@ from translate.options import (
     spelled,
     validate,
 )
+from translate.text.languages import is_same_language
 
 
 @dataclass(frozen=True, kw_only=True)
