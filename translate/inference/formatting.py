@@ -578,7 +578,7 @@ class _Placement:
         return (start, stop) if all((start <= a and b <= stop) or b <= start or stop <= a for a, b in inside) else whole
 
     def _part(self, element: Element, words: str) -> Span | None:
-        """Return the part of some words for an element around a part of a word; None unless they have it exactly once."""
+        """Return the part of some words for an element around a part of a word; None unless they have it once."""
         source = self.pair.source
         part = source[element.start : element.stop]
         for a, b in self.source_words:
