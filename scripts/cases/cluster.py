@@ -3,18 +3,18 @@
     python scripts/bench.py cluster data/mono.de.gz --out FILE    # 1 million pairs, 3,000 rows
 
 The pairs are those of `bench.py prepare`. A worker has one core; all nodes are processes of this machine, so more
-workers than it has cores gain nothing. Each size is a new cluster, whose start is not measured. The manifest of every
-corpus, which has the digests of its files, and the rows must be those that the command makes without Ray.
+workers than it has cores gain nothing. The processor time is that of the command, without that of the workers. Each
+size is a new cluster, whose start is not measured. The manifest of every corpus, which has the digests of its files,
+and the rows must be those that the command makes without Ray.
 """
 
 import argparse
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -60,10 +60,9 @@ def measure(args: argparse.Namespace, folder: Path, nodes: int, workers: int) ->
     seconds = {}
     with cluster(nodes, workers) as chosen:
         for name, arguments in (("prepare", prepare), ("text", text)):
-            command_s, cluster_s = processor_seconds(), processor_seconds_of_nodes()
+            before = processor_seconds()
             seconds[f"{name}_s"] = seconds_of(partial(translate, [*arguments, *chosen], folder))
-            seconds[f"{name}_command_processor_s"] = processor_seconds() - command_s
-            seconds[f"{name}_cluster_processor_s"] = processor_seconds_of_nodes() - cluster_s
+            seconds[f"{name}_processor_s"] = processor_seconds() - before
     return {
         "nodes": nodes,
         "workers": workers,
@@ -90,19 +89,6 @@ def cluster(nodes: int, workers: int) -> Iterator[list[str]]:
         yield ["--ray", made.address]
 
 
-def processor_seconds_of_nodes() -> float:
-    """Return the processor time of all processes below this one that run, and of those that these have waited for."""
-    stats = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # has ended meanwhile
-            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            stats[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    below = {os.getpid()}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in below} - below:
-        below |= more
-    return sum(stats[pid][1] for pid in below - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
-
-
 def translate(arguments: Sequence[str], folder: Path) -> None:
     """Run a command; SystemExit with its messages if it fails."""
     done = subprocess.run([sys.executable, "-m", "translate", *arguments], cwd=folder, capture_output=True, text=True)
@@ -124,8 +110,7 @@ def rows(record: Record) -> Iterator[dict[str, str]]:
             "cluster": linked(f"{nodes} x {workers} workers" if nodes else "without Ray", record),
             "machine": machine_name(record),
             "pairs/s": f"{record['pairs'] / row['prepare_s']:,.0f}",
-            "processor time of the cluster": f"{row['prepare_cluster_processor_s']:.0f} s",
-            "of the command": f"{row['prepare_command_processor_s']:.0f} s",
+            "processor time of the command": f"{row['prepare_processor_s']:.0f} s",
             "the same corpus": "yes" if row["manifest"] == alone["manifest"] else "NO",
             "rows/s": f"{record['rows'] / row['text_s']:,.1f}",
             "the same rows": "yes" if row["translation"] == alone["translation"] else "NO",
