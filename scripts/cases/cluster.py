@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> Record:
 
 
 def measure(args: argparse.Namespace, folder: Path, nodes: int, workers: int) -> Record:
-    """Return the seconds of both commands on one cluster, and what they made."""
+    """Return the seconds of both commands on one cluster, and digests of their outputs."""
     out = folder / f"{nodes}-{workers}"
     translated = out / "rows.txt"  # with Ray a folder, with a file for each that was read
     out.mkdir()
@@ -74,7 +74,7 @@ def measure(args: argparse.Namespace, folder: Path, nodes: int, workers: int) ->
 
 @contextmanager
 def cluster(nodes: int, workers: int) -> Iterator[list[str]]:
-    """Start nodes of so many workers, and yield the options that name the cluster; none for no nodes."""
+    """Start nodes with this number of workers each, and yield the options that name the cluster; none for no nodes."""
     with ExitStack() as held:
         if not nodes:
             yield []
