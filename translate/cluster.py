@@ -31,8 +31,8 @@ _SENTENCE = "sentence"
 _LIBRARIES = ("transformer-translate", "sentencepiece", "numpy")
 
 
-class Place(NamedTuple):
-    """Where a part belongs: the number of its source, its number in it, and whether it is the last one there."""
+class PartIndex(NamedTuple):
+    """The index of a part: the number of its source, its number in it, and whether it is the last one there."""
 
     source: int
     number: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 Read = Callable[[], Iterator[Any]]  # yields the values of the parts of a source, at least one
-Work = Callable[[Place, Any], tuple[Any, Any]]  # returns the value for later work and the one for `Parts.notes`
+Work = Callable[[PartIndex, Any], tuple[Any, Any]]  # returns the value for later work and the one for `Dataset.notes`
 
 
 @contextlib.contextmanager
@@ -141,17 +141,17 @@ def _first_line(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-class Parts:
-    """The parts of some sources, each with a value for later work and one for this process.
+class Dataset:
+    """The parts of some sources on the cluster, each with a value for later work and one for this process.
 
-    Nothing is computed before `stored` or `notes`.
+    Nothing is computed before `materialize` or `notes`.
     """
 
     def __init__(self, rows: Any, n_sources: int) -> None:
         self._rows, self._n_sources = rows, n_sources
 
     @classmethod
-    def read(cls, sources: Sequence[Read]) -> "Parts":
+    def read(cls, sources: Sequence[Read]) -> "Dataset":
         """Return the parts of sources, each of which one worker reads; what they read must be there on every node."""
         from ray import data
         from ray.data.block import BlockMetadata
@@ -169,24 +169,24 @@ class Parts:
         rows = data.read_datasource(Sources(), num_cpus=_READING, override_num_blocks=len(sources))
         return cls(rows, len(sources))
 
-    def map(self, work: Work) -> "Parts":
+    def map(self, work: Work) -> "Dataset":
         """Return the parts with the values that `work` returns."""
-        return Parts(self._rows.map(_Apply(work, versions()).row), self._n_sources)
+        return Dataset(self._rows.map(_Apply(work, versions()).row), self._n_sources)
 
-    def stored(self) -> "Parts":
-        """Compute the values and keep them in the cluster as long as a `Parts` needs them."""
-        return Parts(self._rows.materialize(), self._n_sources)
+    def materialize(self) -> "Dataset":
+        """Compute the values and keep them in the cluster as long as a dataset needs them."""
+        return Dataset(self._rows.materialize(), self._n_sources)
 
-    def notes(self) -> Iterator[tuple[Place, Any]]:
+    def notes(self) -> Iterator[tuple[PartIndex, Any]]:
         """Yield the values for this process, in the order of sources and parts."""
-        expected = Place(0, 0, is_last=False)
-        for row in self._rows.select_columns([*Place._fields, "note"]).iter_rows():
-            place = Place(*(row[name] for name in Place._fields))
-            if place[:2] != expected[:2]:
-                raise RuntimeError(f"Ray gave {place} where part {expected.number} of {expected.source} was to follow")
-            yield place, pickle.loads(row["note"])
+        expected = PartIndex(0, 0, is_last=False)
+        for row in self._rows.select_columns([*PartIndex._fields, "note"]).iter_rows():
+            part = PartIndex(*(row[name] for name in PartIndex._fields))
+            if part[:2] != expected[:2]:
+                raise RuntimeError(f"Ray gave {part} where part {expected.number} of {expected.source} was to follow")
+            yield part, pickle.loads(row["note"])
             expected = (
-                Place(place.source + 1, 0, False) if place.is_last else Place(place.source, place.number + 1, False)
+                PartIndex(part.source + 1, 0, False) if part.is_last else PartIndex(part.source, part.number + 1, False)
             )
         if expected[:2] != (self._n_sources, 0):
             raise RuntimeError(f"Ray gave no part {expected.number} of {expected.source}")
@@ -198,15 +198,15 @@ class _Apply:
     versions: dict[str, str]
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        place = Place(*(row[name] for name in Place._fields))
+        part = PartIndex(*(row[name] for name in PartIndex._fields))
         with _sentences():
             require_versions(self.versions)
-            value, note = self.work(place, pickle.loads(row["value"]))
-        return _row(place, value, note)
+            value, note = self.work(part, pickle.loads(row["value"]))
+        return _row(part, value, note)
 
 
-def _row(place: Place, value: Any, note: Any) -> dict[str, Any]:
-    return {**place._asdict(), "value": pickle.dumps(value), "note": pickle.dumps(note)}
+def _row(part: PartIndex, value: Any, note: Any) -> dict[str, Any]:
+    return {**part._asdict(), "value": pickle.dumps(value), "note": pickle.dumps(note)}
 
 
 def _reading(source: int, read: Read) -> Callable[[], Iterator[Any]]:
@@ -222,17 +222,17 @@ def _reading(source: int, read: Read) -> Callable[[], Iterator[Any]]:
             value = next(values)
             for number in itertools.count():
                 following = next(values, _NONE)
-                place = Place(source, number, is_last=following is _NONE)
-                yield pyarrow.Table.from_pylist([_row(place, value, None)])
-                if place.is_last:
+                part = PartIndex(source, number, is_last=following is _NONE)
+                yield pyarrow.Table.from_pylist([_row(part, value, None)])
+                if part.is_last:
                     return
                 value = following
 
     return tables
 
 
-class Stored:
-    """A value in the memory of the cluster, which workers read when they need it."""
+class ObjectRef:
+    """A value in the object store of the cluster, which workers read when they need it."""
 
     def __init__(self, value: Any) -> None:
         import ray
@@ -247,23 +247,23 @@ class Stored:
 
 
 class Shared:
-    """A value for each part, of which a worker reads only its own.
+    """A value for each part in the object store, of which a worker reads only its own.
 
     Args:
         values: by part.
     """
 
-    def __init__(self, values: Iterable[tuple[Place, Any]]) -> None:
-        places, content = {}, bytearray()
-        for place, value in values:
+    def __init__(self, values: Iterable[tuple[PartIndex, Any]]) -> None:
+        spans, content = {}, bytearray()
+        for part, value in values:
             start = len(content)
             content += pickle.dumps(value)
-            places[place] = start, len(content)
-        self._stored = Stored((places, np.frombuffer(content, dtype=np.uint8)))
+            spans[part] = start, len(content)
+        self._stored = ObjectRef((spans, np.frombuffer(content, dtype=np.uint8)))
 
-    def __getitem__(self, place: Place) -> Any:
-        places, content = self._stored.get()
-        start, stop = places[place]
+    def __getitem__(self, part: PartIndex) -> Any:
+        spans, content = self._stored.get()
+        start, stop = spans[part]
         return pickle.loads(memoryview(content)[start:stop])
 
 

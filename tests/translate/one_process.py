@@ -5,42 +5,42 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from translate.cluster import Place
+from translate.cluster import PartIndex
 
 
 class OneProcess:
-    """Parts of sources; see `translate.cluster.Parts`."""
+    """Dataset of sources; see `translate.cluster.Dataset`."""
 
-    def __init__(self, parts: Callable[[], Iterator[tuple[Place, Any, Any]]]) -> None:
+    def __init__(self, parts: Callable[[], Iterator[tuple[PartIndex, Any, Any]]]) -> None:
         self._parts = parts
 
     @classmethod
     def read(cls, sources: Sequence[Callable[[], Iterator[Any]]]) -> "OneProcess":
-        def parts() -> Iterator[tuple[Place, Any, Any]]:
+        def parts() -> Iterator[tuple[PartIndex, Any, Any]]:
             for source, read in enumerate(sources):
                 values = [*pickle.loads(pickle.dumps(read))()]
                 for n, value in enumerate(values):
-                    yield Place(source, n, is_last=n == len(values) - 1), value, None
+                    yield PartIndex(source, n, is_last=n == len(values) - 1), value, None
 
         return cls(parts)
 
-    def map(self, work: Callable[[Place, Any], tuple[Any, Any]]) -> "OneProcess":
-        def parts() -> Iterator[tuple[Place, Any, Any]]:
+    def map(self, work: Callable[[PartIndex, Any], tuple[Any, Any]]) -> "OneProcess":
+        def parts() -> Iterator[tuple[PartIndex, Any, Any]]:
             own = pickle.loads(pickle.dumps(work))
-            return ((place, *pickle.loads(pickle.dumps(own(place, value)))) for place, value, _ in self._parts())
+            return ((part, *pickle.loads(pickle.dumps(own(part, value)))) for part, value, _ in self._parts())
 
         return OneProcess(parts)
 
-    def stored(self) -> "OneProcess":
+    def materialize(self) -> "OneProcess":
         parts = [*self._parts()]
         return OneProcess(lambda: iter(parts))
 
-    def notes(self) -> Iterator[tuple[Place, Any]]:
-        return ((place, note) for place, _, note in self._parts())
+    def notes(self) -> Iterator[tuple[PartIndex, Any]]:
+        return ((part, note) for part, _, note in self._parts())
 
 
-class Stored:
-    """See `translate.cluster.Stored`."""
+class ObjectRef:
+    """See `translate.cluster.ObjectRef`."""
 
     def __init__(self, value: Any) -> None:
         self._value = pickle.dumps(value)
@@ -49,9 +49,9 @@ class Stored:
         return pickle.loads(self._value)
 
 
-def shared(values: Iterator[tuple[Place, Any]]) -> dict[Place, Any]:
+def shared(values: Iterator[tuple[PartIndex, Any]]) -> dict[PartIndex, Any]:
     """See `translate.cluster.Shared`."""
-    return {place: pickle.loads(pickle.dumps(value)) for place, value in values}
+    return {part: pickle.loads(pickle.dumps(value)) for part, value in values}
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from translate import cluster
-from translate.cluster import Parts, Place, Shared, connected
+from translate.cluster import Dataset, PartIndex, Shared, connected
 from translate.commands.main import main
 from translate.commands.resuming import GrowingFile
 from translate.config.load import parse
@@ -73,26 +73,26 @@ class Counted:
 
     folder: str
 
-    def __call__(self, place: Place, value: Any) -> tuple[bytes, str]:
-        name = f"{place.source}-{place.number}"
+    def __call__(self, part: PartIndex, value: Any) -> tuple[bytes, str]:
+        name = f"{part.source}-{part.number}"
         (Path(self.folder) / f"{name}-{uuid.uuid4()}").touch()
         return bytes([value]) * BIG, name
 
 
-def checked(place: Place, value: bytes) -> tuple[None, tuple[int, int]]:
+def checked(part: PartIndex, value: bytes) -> tuple[None, tuple[int, int]]:
     assert len(value) == BIG
     return None, (len(value), value[0])
 
 
-def unchanged(place: Place, value: Any) -> tuple[Any, Any]:
+def unchanged(part: PartIndex, value: Any) -> tuple[Any, Any]:
     return value, value
 
 
-def refused(place: Place, value: Any) -> tuple[Any, Any]:
-    raise UserError(f"part {place.number} of {place.source}: is wrong; correct it")
+def refused(part: PartIndex, value: Any) -> tuple[Any, Any]:
+    raise UserError(f"part {part.number} of {part.source}: is wrong; correct it")
 
 
-def where(place: Place, value: Any) -> tuple[None, str]:
+def where(part: PartIndex, value: Any) -> tuple[None, str]:
     """Take as long as a worker needs to start, so that one worker alone does not do everything meanwhile."""
     import ray
 
@@ -104,8 +104,8 @@ def where(place: Place, value: Any) -> tuple[None, str]:
 class Looked:
     shared: Shared
 
-    def __call__(self, place: Place, value: Any) -> tuple[None, Any]:
-        return None, self.shared[place]
+    def __call__(self, part: PartIndex, value: Any) -> tuple[None, Any]:
+        return None, self.shared[part]
 
 
 def test_an_address_where_nothing_answers_is_one_sentence() -> None:
@@ -124,18 +124,18 @@ def test_each_part_arrives_once_and_in_order_though_a_node_is_killed(
 ) -> None:
     """What was in the memory of the node is computed again, and nothing else is."""
     with connected():
-        parts = Parts.read([Kept([7] * 9), Kept([3]), Kept([5] * 6)]).map(Counted(str(tmp_path))).stored()
+        parts = Dataset.read([Kept([7] * 9), Kept([3]), Kept([5] * 6)]).map(Counted(str(tmp_path))).materialize()
         names = [note for _, note in parts.notes()]
         assert names == [f"{source}-{number}" for source, n in enumerate((9, 1, 6)) for number in range(n)]
         n_before = len([*tmp_path.iterdir()])
         kill(ray, nodes)
         found = list(parts.map(checked).notes())
-    assert [(place.source, note) for place, note in found] == [
+    assert [(part.source, note) for part, note in found] == [
         *[(0, (BIG, 7))] * 9,
         (1, (BIG, 3)),
         *[(2, (BIG, 5))] * 6,
     ]
-    assert [place.number for place, _ in found if place.is_last] == [8, 0, 5]
+    assert [part.number for part, _ in found if part.is_last] == [8, 0, 5]
     assert n_before == 16 < len([*tmp_path.iterdir()]) < 32
 
 
@@ -144,12 +144,12 @@ def test_values_of_any_type_arrive_as_they_are_and_errors_as_one_sentence(
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with connected():
-        parts = Parts.read([Kept(values) for values in VALUES]).map(unchanged).stored()
+        parts = Dataset.read([Kept(values) for values in VALUES]).map(unchanged).materialize()
         values = [note for _, note in parts.notes()]
-        shared = Shared((place, (place, note)) for place, note in parts.notes())
+        shared = Shared((part, (part, note)) for part, note in parts.notes())
         looked = list(parts.map(Looked(shared)).notes())
     np.testing.assert_equal(values, [value for source in VALUES for value in source])
-    np.testing.assert_equal([place for place, _ in looked], [note[0] for _, note in looked])
+    np.testing.assert_equal([part for part, _ in looked], [note[0] for _, note in looked])
     np.testing.assert_equal([note[1] for _, note in looked], values)
     assert signal.getsignal(signal.SIGTERM) is before
     with pytest.raises(UserError, match=r"^part [0-5] of [0-2]: is wrong; correct it$"), connected():
@@ -164,7 +164,7 @@ def test_values_of_any_type_arrive_as_they_are_and_errors_as_one_sentence(
 
 def test_small_parts_of_one_source_are_done_on_all_nodes(ray: Any, nodes: list[Any]) -> None:
     with connected():
-        found = {note for _, note in Parts.read([Kept([3, 5, 7, 9, 11])]).map(where).notes()}
+        found = {note for _, note in Dataset.read([Kept([3, 5, 7, 9, 11])]).map(where).notes()}
     assert found == {node.node_id for node in nodes}
 
 

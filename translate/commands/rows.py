@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from translate import cluster
-from translate.cluster import Parts, Place
+from translate.cluster import Dataset, PartIndex
 from translate.commands.lines import (
     ArrivingLines,
     Notes,
@@ -87,16 +87,16 @@ def run(
     reads = [_Read(path, column, output.n_rows) for path, output in zip(inputs, outputs, strict=True)]
     work = _Translate(_model(options, translator))
     with cluster.connected(address), ExitStack() as held:
-        for place, (rows, flagged) in Parts.read(reads).map(work).notes():
-            name, output = inputs[place.source].name, outputs[place.source]
-            if place.number == 0:
+        for part, (rows, flagged) in Dataset.read(reads).map(work).notes():
+            name, output = inputs[part.source].name, outputs[part.source]
+            if part.number == 0:
                 held.enter_context(output.opened())
             if rows is not None:
                 output.write(rows)
                 n_rows += len(rows.texts)
             for n, translation in flagged:
                 notes.add(translation, f"{n} of {printable(name)}")
-            if place.is_last:
+            if part.is_last:
                 held.close()
     notes.tell()
     if n_rows:
@@ -237,7 +237,7 @@ class _Translate:
 
     model: bytes
 
-    def __call__(self, place: Place, rows: Rows | None) -> tuple[None, tuple[Rows | None, Flagged]]:
+    def __call__(self, part: PartIndex, rows: Rows | None) -> tuple[None, tuple[Rows | None, Flagged]]:
         if rows is None:
             return None, (None, [])
         from translate.inference.translator import joined

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from translate.cluster import Parts, Place, Shared, Stored
+from translate.cluster import Dataset, ObjectRef, PartIndex, Shared
 from translate.config.schema import DataConfig, Source
 from translate.corpus.augmentation import MOST_JOINED, Context, SentenceRun
 from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
@@ -38,11 +38,11 @@ def clean(recipe: Recipe, folder: Path, *, chunk: int = CHUNK) -> CleanPairs:
         chunk: pairs that are one part of the work.
     """
     recipe = _with_full_paths(recipe)
-    read = Parts.read([_Read(source, recipe.config.data, chunk) for source in recipe.sources])
-    judged = read.map(_Judge(recipe)).stored()
+    read = Dataset.read([_Read(source, recipe.config.data, chunk) for source in recipe.sources])
+    judged = read.map(_Judge(recipe)).materialize()
     verdicts = Shared(_final(recipe, judged))
     report, names, contexts = _outlined(judged.map(_Outline(recipe, verdicts, chunk)))
-    varied = judged.map(_Vary(recipe, verdicts, Stored(names), contexts)).stored()
+    varied = judged.map(_Vary(recipe, verdicts, ObjectRef(names), contexts)).materialize()
     return _OnCluster(varied, report)
 
 
@@ -74,21 +74,21 @@ class _Judge:
 
     recipe: Recipe
 
-    def __call__(self, place: Place, pairs: Pairs) -> tuple[Pairs, Any]:
+    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[Pairs, Any]:
         cleaner = self.recipe.cleaner()
-        verdicts = cleaner.verdicts(pairs, keep_identical=self.recipe.sources[place.source].keep_identical)
+        verdicts = cleaner.verdicts(pairs, keep_identical=self.recipe.sources[part.source].keep_identical)
         digests = cleaner.digests(pairs, verdicts)
         cleaner.drop_overlaps(verdicts, pairs)
         return pairs, (verdicts, digests)
 
 
-def _final(recipe: Recipe, judged: Parts) -> Iterator[tuple[Place, Verdicts]]:
+def _final(recipe: Recipe, judged: Dataset) -> Iterator[tuple[PartIndex, Verdicts]]:
     """Yield the verdicts of all rules, by part."""
     cleaner = recipe.cleaner()
     with tqdm(desc="cleaning", unit=" pairs", disable=None, leave=False) as bar:
-        for place, (verdicts, digests) in judged.notes():
+        for part, (verdicts, digests) in judged.notes():
             cleaner.drop_duplicates(verdicts, digests)
-            yield place, verdicts
+            yield part, verdicts
             bar.update(len(verdicts))
 
 
@@ -100,23 +100,23 @@ class _Outline:
     verdicts: Shared
     chunk: int
 
-    def __call__(self, place: Place, pairs: Pairs) -> tuple[None, tuple[Report, Context]]:
-        report, verdicts = Report(), self.verdicts[place]
-        report.add(describe(self.recipe.sources[place.source]), place.number * self.chunk + 1, pairs, verdicts)
+    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, tuple[Report, Context]]:
+        report, verdicts = Report(), self.verdicts[part]
+        report.add(describe(self.recipe.sources[part.source]), part.number * self.chunk + 1, pairs, verdicts)
         return None, (report, self.recipe.augmenter().context(kept(pairs, verdicts)))
 
 
-def _outlined(outlines: Parts) -> tuple[Report, list[str], Shared]:
+def _outlined(outlines: Dataset) -> tuple[Report, list[str], Shared]:
     """Return the report, all names, and by part the number of names before it and the pairs that it continues."""
     report, names = Report(), dict[str, None]()
-    contexts: list[tuple[Place, tuple[int, Pairs]]] = []
+    contexts: list[tuple[PartIndex, tuple[int, Pairs]]] = []
     run, last = SentenceRun[None](), deque[Pair]()
-    for place, (part, context) in outlines.notes():
-        if place.number == 0:
+    for part, (dropped, context) in outlines.notes():
+        if part.number == 0:
             run, last = SentenceRun[None](), deque[Pair](maxlen=MOST_JOINED)
         n_before = len(run.items)
-        contexts.append((place, (len(names), [*last][len(last) - n_before :])))
-        report.extend(part)
+        contexts.append((part, (len(names), [*last][len(last) - n_before :])))
+        report.extend(dropped)
         names |= dict.fromkeys(context.names)
         last.extend(context.last)
         for words, wanted in zip(context.words, context.wanted, strict=True):
@@ -130,32 +130,32 @@ class _Vary:
 
     recipe: Recipe
     verdicts: Shared
-    names: Stored
+    names: ObjectRef
     contexts: Shared
 
-    def __call__(self, place: Place, pairs: Pairs) -> tuple[Pairs, Any]:
-        n_names, before = self.contexts[place]
+    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[Pairs, Any]:
+        n_names, before = self.contexts[part]
         augmenter = self.recipe.augmenter(self.names.get()[:n_names])
-        varied = list(augmenter(kept(pairs, self.verdicts[place]), before))
+        varied = list(augmenter(kept(pairs, self.verdicts[part]), before))
         return varied, (len(varied), TextSize.of(pair_lines(varied)), augmenter.added, augmenter.refused)
 
 
 class _OnCluster:
     """Pairs that are stored in the cluster; see `translate.corpus.stages.CleanPairs`."""
 
-    def __init__(self, parts: Parts, report: Report) -> None:
+    def __init__(self, parts: Dataset, report: Report) -> None:
         self.report = report
         self.counts: list[int] = []
         self.added: dict[str, int] = {}
         self.refused = 0
         self._parts = parts
-        self._n_pairs: list[tuple[Place, int]] = []
+        self._n_pairs: list[tuple[PartIndex, int]] = []
         self._size = TextSize(0, 0)
-        for place, (n_pairs, size, added, refused) in parts.notes():
-            if place.number == 0:
+        for part, (n_pairs, size, added, refused) in parts.notes():
+            if part.number == 0:
                 self.counts.append(0)
             self.counts[-1] += n_pairs
-            self._n_pairs.append((place, n_pairs))
+            self._n_pairs.append((part, n_pairs))
             self._size = TextSize.total([self._size, size])
             self.added = {kind: self.added.get(kind, 0) + n for kind, n in added.items()}
             self.refused += refused
@@ -165,8 +165,8 @@ class _OnCluster:
 
     def sample(self, n: int) -> Iterator[str]:
         chosen = sampled(2 * sum(self.counts), n)
-        masks = ((place, np.fromiter(chosen, dtype=bool, count=2 * n_pairs)) for place, n_pairs in self._n_pairs)
-        found = self._parts.map(_Sample(Shared((place, np.packbits(mask)) for place, mask in masks)))
+        masks = ((part, np.fromiter(chosen, dtype=bool, count=2 * n_pairs)) for part, n_pairs in self._n_pairs)
+        found = self._parts.map(_Sample(Shared((part, np.packbits(mask)) for part, mask in masks)))
         return itertools.chain.from_iterable(sentences for _, sentences in found.notes())
 
     def encoded(self, tokenizer: Tokenizer) -> Iterator[Encoded]:
@@ -183,8 +183,8 @@ class _Sample:
 
     masks: Shared
 
-    def __call__(self, place: Place, pairs: Pairs) -> tuple[None, list[str]]:
-        mask = np.unpackbits(self.masks[place], count=2 * len(pairs))
+    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, list[str]]:
+        mask = np.unpackbits(self.masks[part], count=2 * len(pairs))
         return None, [*itertools.compress(itertools.chain.from_iterable(pairs), mask.tolist())]
 
 
@@ -198,5 +198,5 @@ class _Encode:
     def _encoder(self) -> WordEncoder:
         return WordEncoder(Tokenizer(self._serialized))
 
-    def __call__(self, place: Place, pairs: Pairs) -> tuple[None, Encoded | None]:
+    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, Encoded | None]:
         return None, encode(pairs, self._encoder) if pairs else None

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.translate.one_process import OneProcess, connected
-from translate.cluster import Place
+from translate.cluster import PartIndex
 from translate.commands import rows
 from translate.commands.main import main
 from translate.models.folder import ModelFolder
@@ -28,7 +28,7 @@ def translate(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name in ("in", "more"):
         (tmp_path / name).mkdir()
-    for name, stand_in in (("Parts", OneProcess), ("cluster.connected", connected), ("ROWS", 3)):
+    for name, stand_in in (("Dataset", OneProcess), ("cluster.connected", connected), ("ROWS", 3)):
         monkeypatch.setattr(f"translate.commands.rows.{name}", stand_in)
     return lambda *arguments: main(["text", "--model", str(parts.folder), *arguments])
 
@@ -100,7 +100,7 @@ def test_a_run_that_stops_anywhere_is_continued_where_it_stopped(
 
     for n in itertools.count():
 
-        def some(parts: OneProcess, n: int = n) -> Iterator[tuple[Place, Any]]:
+        def some(parts: OneProcess, n: int = n) -> Iterator[tuple[PartIndex, Any]]:
             yield from itertools.islice(notes(parts), n)
             raise StoppedError
 

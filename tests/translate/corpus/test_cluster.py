@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.translate.one_process import OneProcess, Stored, shared
+from tests.translate.one_process import ObjectRef, OneProcess, shared
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import cluster, stages
@@ -82,7 +82,7 @@ def test_parts_of_any_size_give_the_pairs_of_the_whole(
     config = experiment(root, sources, duplicates=duplicates)
     recipe = Recipe.of(config, TEST, 3)
     with pytest.MonkeyPatch.context() as patch:
-        for name, stand_in in (("Parts", OneProcess), ("Shared", shared), ("Stored", Stored)):
+        for name, stand_in in (("Dataset", OneProcess), ("Shared", shared), ("ObjectRef", ObjectRef)):
             patch.setattr(cluster, name, stand_in)
         in_parts = everything(cluster.clean(recipe, root, chunk=chunk), tokenizer)
     assert in_parts == everything(stages.clean(recipe, root), tokenizer)
