@@ -44,10 +44,10 @@ from records import (
 
 from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train
-from translate.commands.compress import Compress
-from translate.commands.evaluate import Evaluate
+from translate.commands.compress import CompressOptions
+from translate.commands.evaluate import EvaluateOptions
 from translate.commands.prepare import complete
-from translate.commands.train import Train
+from translate.commands.train import TrainOptions
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, plan_corpus
@@ -155,7 +155,7 @@ def trained(direction: str, updates: int | None) -> Path:
         arguments = [os.path.relpath(RECIPE / f"{stage}.toml"), "--resume", "--run", str(RUNS / stage)]
         arguments += [] if number == "1" else ["--from", str(RUNS / f"{name}-{int(number) - 1}")]
         arguments += [argument for change in changes for argument in ("--set", change)]
-        options = parse(Train, "train", arguments)
+        options = parse(TrainOptions, "train", arguments)
         ended = RUNS / stage / ENDED
         if ended.exists() and read_json(ended) == digests(options):
             print(f"{RUNS / stage}: has ended", flush=True)
@@ -166,7 +166,7 @@ def trained(direction: str, updates: int | None) -> Path:
     return RUNS / stage
 
 
-def digests(options: Train) -> dict[str, str | None]:
+def digests(options: TrainOptions) -> dict[str, str | None]:
     """Return the SHA-256 of all that a stage is made of, and of its model.
 
     That of the corpus is None if a text is missing, that of the model if one of its files is. UserError if the model
@@ -220,7 +220,7 @@ def ship(
     refuse_existing(to)
     small = compressed(run, dtype)
     if not is_scored(small, load(run / "config.json")):
-        evaluate.run(Evaluate(systems=[small], out=small, opening=Opening()))
+        evaluate.run(EvaluateOptions(systems=[small], out=small, opening=Opening()))
     tune(small, run, rerank)
     known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
     card = "\n\n".join(chapters(run, small, known)) + "\n"
@@ -239,7 +239,7 @@ def compressed(run: Path, dtype: str) -> Path:
         print(f"{small}: not known to be made of the model of {run}; made anew")
         shutil.rmtree(small)
     if not small.exists():
-        compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
+        compress.run(CompressOptions(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
         write_json(small / MADE_OF, made_of)
     return small
 

@@ -29,7 +29,7 @@ from translate.corpus.grammar import generate
 from translate.corpus.sources import PHRASES_FILE
 from translate.inference.translator import Translator
 from translate.models import registry
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import Document, Opening, Search
 
 pytest.importorskip("ctranslate2")
@@ -152,7 +152,7 @@ def test_the_server_answers_with_the_bytes_of_the_command(lines: list[str], tmp_
     from tests.translate.serving.live import live
 
     expected = by_command(lines, tmp_path)
-    with live(Serve(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
+    with live(ServeOptions(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
         assert server.translate("\n".join(lines)).json()["translatedText"].split("\n") == expected
         for start in range(0, len(lines), 7):
             part = lines[start : start + 7]
@@ -198,7 +198,7 @@ def test_ten_thousand_lines_of_the_server(tmp_path: Path) -> None:
     model()
     lines = corpus_lines(N_SLOW)
     expected = by_command(lines, tmp_path)
-    with live(Serve(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
+    with live(ServeOptions(model=[model()], opening=Opening(threads=2)), tmp_path / "serve") as server:
         for start in range(0, len(lines), 100):
             part = lines[start : start + 100]
             assert server.translate(part).json()["translatedText"] == expected[start : start + 100]
@@ -256,7 +256,7 @@ def test_every_way_takes_the_same_options(name: str, tmp_path: Path) -> None:
     assert translator("\n".join(lines)).split("\n") == expected
     if options.body is None:
         return
-    with live(Serve(model=[model()], search=options.search), tmp_path / "serve") as server:
+    with live(ServeOptions(model=[model()], search=options.search), tmp_path / "serve") as server:
         for start in range(0, len(lines), 100):
             text = "\n".join(lines[start : start + 100])
             answer = server.translate(text, **options.body).json()["translatedText"]

@@ -1,7 +1,7 @@
 """Settings, declared once as the fields of a frozen dataclass: their types, bounds, and options of the command line.
 
     @dataclass(frozen=True, kw_only=True)
-    class Score:
+    class ScoreOptions:
         \"""Compute the probability of given translations.\"""
 
         source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
@@ -10,7 +10,7 @@
 
 The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a
 `list` may be given several times, a `Literal` is one of its values. Fields of a nested value are options like the
-others. A program makes the same object with `Score(source=path)`; `validate` refuses a value that does not fit.
+others. A program makes the same object with `ScoreOptions(source=path)`; `validate` refuses a value that does not fit.
 """
 
 import argparse

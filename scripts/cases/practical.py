@@ -24,7 +24,7 @@ from harness import Case
 from records import Record, linked
 from sacrebleu import corpus_chrf
 
-from translate.commands.text import Text, open_translator
+from translate.commands.text import TextOptions, open_translator
 from translate.corpus.sources import PHRASES_FILE
 from translate.text.translation import Opening
 
@@ -112,7 +112,7 @@ def words(text: str) -> frozenset[str]:
 
 def answers(model: Path | str, phrases: bool = False) -> list[Answer]:
     """Return the held-out sentences of the model's languages, translated as `translate text` does."""
-    translator = open_translator(Text(opening=Opening(model=model)))
+    translator = open_translator(TextOptions(opening=Opening(model=model)))
     spec = translator.engine.spec
     topics, sources, references = zip(*held_out(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))

@@ -45,7 +45,7 @@ from expressions import Number, Times
 from harness import Case, model_facts
 from records import Record, linked, model_name
 
-from translate.commands.text import Text, open_translator
+from translate.commands.text import TextOptions, open_translator
 from translate.corpus.sources import Pair
 from translate.errors import UserError
 from translate.files import read_lines
@@ -456,7 +456,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Record:
     """Run the probes; those without their data are recorded with the reason."""
     document = Document(checks=not args.no_checks)
-    model = Model(open_translator(Text(opening=Opening(model=args.model), document=document)), args.data)
+    model = Model(open_translator(TextOptions(opening=Opening(model=args.model), document=document)), args.data)
     if {*model.languages} != {"de", "en"}:
         raise UserError(f"{args.model}: translates {'-'.join(model.languages)}, and the probes are German and English")
     found: Record = {}

@@ -22,8 +22,8 @@ import translate.inference.translator
 from translate import machine
 from translate.commands.lines import ArrivingLines
 from translate.commands.main import COMMANDS, GROUPS, main, options_of, with_command
-from translate.commands.prepare import Prepare
-from translate.commands.train import Train
+from translate.commands.prepare import PrepareOptions
+from translate.commands.train import TrainOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -727,9 +727,9 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["train", "a.toml"]) == 0
     assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume", "--from", "m"]) == 0
     assert calls == [
-        Prepare(config=Path("a.toml"), overrides=["x.y=1", "x.z=2"], out=Path("b"), from_model=Path("m")),
-        Train(config=Path("a.toml")),
-        Train(
+        PrepareOptions(config=Path("a.toml"), overrides=["x.y=1", "x.z=2"], out=Path("b"), from_model=Path("m")),
+        TrainOptions(config=Path("a.toml")),
+        TrainOptions(
             config=Path("a.toml"), run=Path("r"), prepared=Path("p"), overrides=["x.y=1"], resume=True,
             from_model=Path("m"),
         ),

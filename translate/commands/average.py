@@ -13,7 +13,7 @@ from translate.options import Out, model_argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Average:
+class AverageOptions:
     """Average the weights of several checkpoints into one model."""
 
     folders: Annotated[list[Path], model_argument("FOLDER", "Runs, checkpoints or models.")]
@@ -21,7 +21,7 @@ class Average:
     last: Annotated[int, option("Checkpoints", "N", "Checkpoints taken from each run.", min=1)] = 5
 
 
-def run(options: Average) -> None:
+def run(options: AverageOptions) -> None:
     """Write the mean of several models' weights as a new model folder; a run contributes its newest checkpoints.
 
     Raises UserError if there is nothing to average, if the models differ, or if `out` exists; CheckpointError if a

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from translate.commands import systems
 from translate.commands.lines import check_page
-from translate.commands.systems import METRICS, TEST_SETS, Comparing
+from translate.commands.systems import METRICS, TEST_SETS, ComparisonOptions
 from translate.errors import UserError, reason, say
 from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
@@ -16,7 +16,7 @@ from translate.pictures.picture import comparison_page
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Comparing):
+class CompareOptions(ComparisonOptions):
     """Write a page that shows where two systems differ.
 
     A system is a model, a run, or a file with its output. The page is one HTML file that needs no network.
@@ -36,7 +36,7 @@ class Compare(Comparing):
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the page.")] = False
 
 
-def run(options: Compare) -> None:
+def run(options: CompareOptions) -> None:
     """Write the page and print its verdict; UserError for wrong input."""
     check_page(options.out, force=options.force)
     if options.train and not any(line.strip() for line in read_lines(options.train)):

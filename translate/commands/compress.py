@@ -11,7 +11,7 @@ from translate.options import OUTPUT, NamedModel, Out, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compress:
+class CompressOptions:
     """Store a model's weights in fewer bits."""
 
     model: NamedModel
@@ -21,7 +21,7 @@ class Compress:
     ] = "int8"
 
 
-def run(options: Compress) -> None:
+def run(options: CompressOptions) -> None:
     """Write a copy of a model, with its card, whose weights are stored as `dtype`.
 
     "bf16" halves the size of the file, "int8" quarters it; "fp32" only unpacks. Raises UserError if there is no such

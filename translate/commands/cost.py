@@ -17,7 +17,7 @@ TRAINING = "Training"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class CostOptions:
     """Compute parameters, FLOPs, time and energy of an experiment.
 
     These are tables 1 and 2 of the paper for any configuration. Nothing is trained.
@@ -46,7 +46,7 @@ class Cost:
     markdown: Annotated[bool, flag(OUTPUT, "--markdown", "Write Markdown.")] = False
 
 
-def run(options: Cost) -> None:
+def run(options: CostOptions) -> None:
     """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
     config, folder = load(options.config, options.overrides or []), default_folder(options.config)
     if options.from_model is not None:

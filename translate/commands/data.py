@@ -21,7 +21,7 @@ _SHOWN = 160  # characters of an example
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data:
+class DataOptions:
     """Examine the corpus of an experiment before training.
 
     Lengths, duplicates, wrong language, mismatched numbers and punctuation, encodings, test overlap, vocabulary sizes.
@@ -33,7 +33,7 @@ class Data:
     force: Annotated[bool, flag(OUTPUT, "--force", "Overwrite the page.")] = False
 
 
-def run(options: Data) -> None:
+def run(options: DataOptions) -> None:
     """Print the report, and write it as a page of HTML if asked to; UserError for a file that cannot be used."""
     if options.html is not None:
         check_page(options.html, force=options.force)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transformer.config import SearchConfig
-from translate.commands.lines import Lines, Translating, check_paths, open_lines
+from translate.commands.lines import Lines, TranslationOptions, check_paths, open_lines
 from translate.commands.text import find_model, run_job, settings
 from translate.errors import UserError, say
 from translate.files import json_sha256, read_lines, sha256
@@ -25,7 +25,7 @@ PREFIXES = "Forced prefixes"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decode(Translating):
+class DecodeOptions(TranslationOptions):
     """Translate line by line, with options for research.
 
     Line n of the output is the translation of line n; no check follows.
@@ -80,7 +80,7 @@ class Decode(Translating):
             raise UserError("--alternatives-at searches; leave out --sample and --mbr")
 
 
-def run(options: Decode) -> None:
+def run(options: DecodeOptions) -> None:
     """Translate each line as one sentence, without checks; UserError for wrong input."""
     check_paths(options)
     lines = open_lines(options)
@@ -102,7 +102,7 @@ class DecodeJob:
 
     flags = ("split",)
 
-    def __init__(self, options: Decode) -> None:
+    def __init__(self, options: DecodeOptions) -> None:
         folder = find_model(options)
         set_up_torch(options.opening.threads)
         from translate.inference.translator import Translator, open_members

@@ -14,13 +14,13 @@ Report = dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doctor:
+class DoctorOptions:
     """Show versions, hardware, speed and missing packages."""
 
     as_json: Json = False
 
 
-def run(options: Doctor) -> None:
+def run(options: DoctorOptions) -> None:
     """Print versions, missing packages, hardware and measured speed, as text or as one JSON object."""
     report = examine()
     if options.as_json:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from translate.commands.lines import (
     Notes,
     Output,
-    Translating,
+    TranslationOptions,
     Writing,
     check_page,
     check_paths,
@@ -40,7 +40,7 @@ _REPORTS = 3  # of a kind
 _STEP = 256  # paragraphs between two steps of the progress bar; fewer take more time together
 
 
-def check_options(options: Translating, writing: Writing) -> None:
+def check_options(options: TranslationOptions, writing: Writing) -> None:
     """Raise UserError for options that a document does not have, or files that contradict each other."""
     check_paths(options)
     if options.document.column != 1:
@@ -58,7 +58,9 @@ def check_options(options: Translating, writing: Writing) -> None:
         raise UserError(f"{options.input}: is a document; name the translated one with --output")
 
 
-def run(options: Translating, writing: Writing, translator: "Translator", settings: Mapping[str, object]) -> None:
+def run(
+    options: TranslationOptions, writing: Writing, translator: "Translator", settings: Mapping[str, object]
+) -> None:
     """Translate a document, and say how long it took.
 
     Args:
@@ -81,7 +83,7 @@ def run(options: Translating, writing: Writing, translator: "Translator", settin
         say(f"{options.input}: has no text to translate")
 
 
-def apply(options: Translating, writing: Writing) -> None:
+def apply(options: TranslationOptions, writing: Writing) -> None:
     """Write a document with the translations of an edited file, which a person made, so that none is marked."""
     assert writing.apply is not None
     assert options.input is not None
@@ -120,7 +122,7 @@ class _Job:
     """
 
     def __init__(
-        self, options: Translating, writing: Writing, translator: "Translator", settings: Mapping[str, object]
+        self, options: TranslationOptions, writing: Writing, translator: "Translator", settings: Mapping[str, object]
     ) -> None:
         assert options.input is not None
         self._options, self._writing, self._translator = options, writing, translator
@@ -273,7 +275,7 @@ def _write_content(stream: TextIO, content: bytes) -> None:
         raise UserError("the translated document is no text; name a file for it with --output") from error
 
 
-def _reading(options: Translating, writing: Writing, source: str, target: str) -> Reading:
+def _reading(options: TranslationOptions, writing: Writing, source: str, target: str) -> Reading:
     return Reading(
         name=str(options.input),
         source=source,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from translate.commands import systems
-from translate.commands.systems import METRICS, Comparing, System, TestSets, file_name, run_of
+from translate.commands.systems import METRICS, ComparisonOptions, System, TestSets, file_name, run_of
 from translate.corpus.sources import Pair
 from translate.errors import UserError, optional_package, say
 from translate.evaluation.other_metrics import comet, paper_bleu, program
@@ -36,7 +36,7 @@ Save = Callable[["Result"], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Comparing):
+class EvaluateOptions(ComparisonOptions):
     """Compute BLEU, chrF++ and TER, by default on the run's test sets.
 
     A system is a model, a run, or a file with its output. With several, the first is the baseline.
@@ -92,7 +92,7 @@ class Result:
         return names | self.metrics() | seconds
 
 
-def run(options: Evaluate) -> None:
+def run(options: EvaluateOptions) -> None:
     """Print BLEU, chrF++ and TER with their signatures; write scores.json and hypotheses/NAME.txt for models.
 
     Without `out` they are written to the run, and not at all for a model outside a run. Raises UserError for wrong
@@ -116,7 +116,7 @@ def run(options: Evaluate) -> None:
     _print(options, results)
 
 
-def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: str | None) -> None:
+def _check(options: EvaluateOptions, found: Sequence[System], sets: TestSets, target: str | None) -> None:
     """Raise UserError for what would otherwise fail after the translation."""
     metrics(target or "")
     systems.require_usable(options, found, sets)
@@ -134,7 +134,7 @@ def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: s
         program(options.comet)
 
 
-def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
+def _place(options: EvaluateOptions, system: System, *, several: bool) -> Path | None:
     """The folder for the results of a model, or None."""
     if system.folder is None:
         return None
@@ -144,7 +144,9 @@ def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
     return _default_place(system.named, system.folder)
 
 
-def _keep_inputs(options: Evaluate, found: Sequence[System], sets: TestSets, places: Sequence[Path | None]) -> None:
+def _keep_inputs(
+    options: EvaluateOptions, found: Sequence[System], sets: TestSets, places: Sequence[Path | None]
+) -> None:
     """Raise UserError if a file that is read is one of those that translations will be written to."""
     read = [*(system.named for system in found if system.folder is None), options.source, options.reference]
     for out, name in itertools.product(filter(None, places), sets):
@@ -155,7 +157,7 @@ def _keep_inputs(options: Evaluate, found: Sequence[System], sets: TestSets, pla
 
 
 def _evaluated(
-    options: Evaluate, system: System, sets: TestSets, target: str, out: Path | None
+    options: EvaluateOptions, system: System, sets: TestSets, target: str, out: Path | None
 ) -> list[tuple[Result, list[str], Save | None]]:
     """Translate all sets by a system, or read its output; score them, and write both to `out`.
 
@@ -189,7 +191,7 @@ def _evaluated(
 
 
 def _completed(
-    options: Evaluate,
+    options: EvaluateOptions,
     results: Sequence[Result],
     pairs: Sequence[Pair],
     outputs: Hypotheses,
@@ -224,7 +226,7 @@ def _completed(
     return completed
 
 
-def _print(options: Evaluate, results: Sequence[Result]) -> None:
+def _print(options: EvaluateOptions, results: Sequence[Result]) -> None:
     """Print the report in the format that the user asks for."""
     notes = _notes(results, options.paired)
     if options.format == "json":

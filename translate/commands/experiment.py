@@ -18,7 +18,7 @@ EXIT_FAILED = 1  # of a grid with a run that fails
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class ExperimentOptions:
     """Run a grid of experiments and print its table.
 
     Run the same command again to continue after an interruption; finished runs are kept. The exit code is 1 if a run
@@ -43,7 +43,7 @@ class Experiment:
     ] = "bootstrap"
 
 
-def run(options: Experiment) -> int:
+def run(options: ExperimentOptions) -> int:
     """Run what is missing of a grid, print its table, write it as table.md and table.json, and return the exit code.
 
     With parameters for Slurm, the runs are submitted as an array and there is no table yet. Raises UserError for

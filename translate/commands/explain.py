@@ -24,7 +24,7 @@ PICTURE, DETAILS = "Picture", "Details"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain:
+class ExplainOptions:
     """Draw attention, search, embeddings, positions or learning rates."""
 
     attention: Annotated[
@@ -58,7 +58,7 @@ class Explain:
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False
 
 
-def run(options: Explain) -> None:
+def run(options: ExplainOptions) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
     from translate.pictures.charts import SchedulePicture
@@ -79,7 +79,7 @@ def run(options: Explain) -> None:
             save(picture, options.out)
 
 
-def _checked(options: Explain) -> str:
+def _checked(options: ExplainOptions) -> str:
     """Return the name of the picture; UserError unless there is one, and for settings of another one."""
     chosen = [name for name in _PICTURES if getattr(options, name) not in (None, False)]
     if len(chosen) != 1:
@@ -95,7 +95,7 @@ def _checked(options: Explain) -> str:
     return chosen[0]
 
 
-def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":
+def _drawn(kind: str, options: ExplainOptions, model_folder: ModelFolder) -> "Picture":
     """Return the picture of the options."""
     from translate.pictures.attention import View, attention_picture
     from translate.pictures.embeddings import analogy_picture, neighbours_picture, positions_picture

@@ -12,7 +12,7 @@ from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export:
+class ExportOptions:
     """Export a model to CTranslate2, Hugging Face or Argos Translate.
 
     The output of both models is compared on sentences.
@@ -28,7 +28,7 @@ class Export:
     sentences: CheckedOn = None
 
 
-def run(options: Export) -> None:
+def run(options: ExportOptions) -> None:
     """Write a model for another engine, and check on sentences that both produce the same output.
 
     Raises UserError if there is no such model, if `out` exists, if the format cannot represent the architecture, if the

@@ -13,7 +13,7 @@ LANGUAGES = "Languages"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import:
+class ImportOptions:
     """Import a model of Hugging Face Marian, fairseq or JoeyNMT.
 
     The output of a Marian model is compared with that of the original.
@@ -26,7 +26,7 @@ class Import:
     sentences: CheckedOn = None
 
 
-def run(options: Import) -> None:
+def run(options: ImportOptions) -> None:
     """Make a model folder from a folder of Hugging Face Marian, fairseq or JoeyNMT.
 
     The output of a Marian model is compared with that of the package `transformers`; the others are not compared.

@@ -16,7 +16,7 @@ _MOST = 2**63 - 1  # SQLite's largest integer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keys:
+class KeysOptions:
     """Create, list and revoke the API keys of a server.
 
     A new key is printed once; the file holds only its hash.
@@ -40,7 +40,7 @@ class Keys:
     as_json: Json = False
 
 
-def run(options: Keys) -> None:
+def run(options: KeysOptions) -> None:
     """Create, list or revoke API keys; UserError if the name is missing, taken or unknown."""
     store = KeyStore(options.file or registry.home() / "keys.sqlite")
     _refuse_unused(options)
@@ -57,7 +57,7 @@ def run(options: Keys) -> None:
         store.revoke(options.name)
 
 
-def _refuse_unused(options: Keys) -> None:
+def _refuse_unused(options: KeysOptions) -> None:
     """Raise UserError for an argument that the action would ignore."""
     if options.action == "list" and options.name is not None:
         raise UserError(f"{options.name}: translate keys list shows all keys; leave the name out")

@@ -56,7 +56,7 @@ class Writing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Translating:
+class TranslationOptions:
     """The options that both commands have: the text, where its translation goes, the model, and how it translates."""
 
     sentences: Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")] = None
@@ -74,7 +74,7 @@ class Translating:
     document: Annotated[Document, nested("format", "column", "checks", "terms")] = Document()
 
 
-def check_paths(options: Translating) -> None:
+def check_paths(options: TranslationOptions) -> None:
     """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
 
     Warns of a sentence that is the name of a file.
@@ -98,7 +98,7 @@ def check_paths(options: Translating) -> None:
         raise exists_already(output)
 
 
-def check_output_format(options: Translating) -> None:
+def check_output_format(options: TranslationOptions) -> None:
     """Raise UserError if the name of the output is that of another format, as a translation keeps that of its input."""
     source, output = options.input, options.output
     if source and output and not options.as_json and options.document.format is None:
@@ -107,7 +107,7 @@ def check_output_format(options: Translating) -> None:
         check_suffix(str(source), str(output))
 
 
-def is_document(options: Translating) -> bool:
+def is_document(options: TranslationOptions) -> bool:
     """Return whether the input is a document; UserError for a structured file of another kind."""
     if options.input is None or options.document.format is not None:
         return False
@@ -175,7 +175,7 @@ def _size(file: BufferedReader | BytesIO) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
-def open_lines(options: Translating) -> Lines:
+def open_lines(options: TranslationOptions) -> Lines:
     """Return the lines of the sentences, of the input file, or else of stdin; UserError if they cannot be read."""
     if options.sentences:
         return given_lines(options.sentences)

@@ -187,8 +187,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def options_of(command: str) -> type[Any]:
-    """Return the class of a command's options, which has its name; imports the command's module."""
-    found: type[Any] = getattr(_module(command), command.capitalize())
+    """Return the class of a command's options, such as `TextOptions`; imports the command's module."""
+    found: type[Any] = getattr(_module(command), f"{command.capitalize()}Options")
     return found
 
 

@@ -16,7 +16,7 @@ ADDING = "Adding"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Models:
+class ModelsOptions:
     """List, show, add, update and remove models.
 
     translate models add Helsinki-NLP/opus-mt-de-en downloads a model of the Hugging Face hub, and converts it. A
@@ -69,7 +69,7 @@ class Listed:
     origin: dict[str, str] | None
 
 
-def run(options: Models) -> None:
+def run(options: ModelsOptions) -> None:
     """Print a table of installed models and runs, or the card of one model; or the same as JSON; or change the models.
 
     Raises UserError if there is no such model or it has no card, and as `exchange.adding`. A damaged model is reported
@@ -102,7 +102,7 @@ def run(options: Models) -> None:
         say(f"there is no model in {places}; train one with translate train, or add one with translate models add")
 
 
-def _change(options: Models) -> None:
+def _change(options: ModelsOptions) -> None:
     """Add, update or remove a model."""
     from translate.exchange import adding
 
@@ -150,7 +150,7 @@ def _change(options: Models) -> None:
         adding.remove(name, say)
 
 
-def _refuse_unused(options: Models, names: tuple[str, ...]) -> None:
+def _refuse_unused(options: ModelsOptions, names: tuple[str, ...]) -> None:
     """Raise UserError for an argument that would be ignored."""
     for name in names:
         if getattr(options, name) is not None:

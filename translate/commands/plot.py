@@ -18,7 +18,7 @@ PLACES = (Path(), Path("runs"), Path("experiments"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plot:
+class PlotOptions:
     """Draw learning curves of runs, or the chart of a grid.
 
     Each drawing is written as SVG and PNG.
@@ -28,7 +28,7 @@ class Plot:
     out: Annotated[Path | None, option(FILES, "FOLDER", "Where to write [default: the first run or the grid].")] = None
 
 
-def run(options: Plot) -> None:
+def run(options: PlotOptions) -> None:
     """Draw the runs in one figure, or the grid; UserError if there is nothing to draw or no matplotlib."""
     folders = [_find(place) for place in options.places]
     grids = [folder for folder in folders if (folder / "table.json").exists()]

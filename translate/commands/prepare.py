@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepare:
+class PrepareOptions:
     """Clean the corpus, train a tokenizer and store token ids."""
 
     config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
@@ -25,7 +25,7 @@ class Prepare:
     ray: Annotated[str | None, RAY] = None
 
 
-def run(options: Prepare) -> None:
+def run(options: PrepareOptions) -> None:
     """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
     share_heap()  # the threads that train a tokenizer copy what another one has read
     from translate.config.load import default_folder, load

@@ -25,7 +25,7 @@ from translate.cluster import Dataset, PartIndex
 from translate.commands.lines import (
     ArrivingLines,
     Notes,
-    Translating,
+    TranslationOptions,
     exists_already,
     open_file,
 )
@@ -65,7 +65,11 @@ Flagged = list[tuple[int, "Translation"]]  # with the number of the row
 
 
 def run(
-    options: Translating, inputs: Sequence[Path], translator: "Translator", known: dict[str, object], address: str
+    options: TranslationOptions,
+    inputs: Sequence[Path],
+    translator: "Translator",
+    known: dict[str, object],
+    address: str,
 ) -> None:
     """Translate files into the folder of `--output`; UserError if that is impossible.
 
@@ -104,7 +108,7 @@ def run(
         say(f"{n_rows:,} rows in {seconds:,.1f} s, {n_rows / seconds:,.0f} rows/s")
 
 
-def inputs(options: Translating) -> list[Path]:
+def inputs(options: TranslationOptions) -> list[Path]:
     """Return the files that the pattern of `--input` matches, in the order of their names; UserError for wrong ones."""
     if options.input is None or options.sentences or options.output is None:
         raise UserError("--ray translates files into a folder; name both, as in --input 'FOLDER/*.txt' --output OUT")
@@ -211,7 +215,7 @@ def _stream(table: "pyarrow.Table") -> bytes:
     return sink.getvalue()
 
 
-def _model(options: Translating, translator: "Translator") -> bytes:
+def _model(options: TranslationOptions, translator: "Translator") -> bytes:
     """Return what a worker opens the translator with: files by their full names, and the terms of a glossary."""
     folder, reranker = translator.engine.folder.resolve(), translator.reranker
     search = replace(options.search, rerank=None if reranker is None else reranker.folder.resolve())
@@ -275,7 +279,7 @@ class _Output(Protocol):
         """Add rows."""
 
 
-def _output(source: Path, place: Path, known: dict[str, object], options: Translating) -> _Output:
+def _output(source: Path, place: Path, known: dict[str, object], options: TranslationOptions) -> _Output:
     """Return the output of a file; UserError if a file is there that must not be replaced or continued."""
     if place.exists() and os.path.samefile(source, place):
         raise UserError(f"{place}: is the input too; name another folder with --output")

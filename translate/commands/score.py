@@ -18,7 +18,7 @@ from translate.text.translation import Opening, Search
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class ScoreOptions:
     """Compute the probability of given translations.
 
     Each line of output is the log-probability, the number of tokens, and the log-probability per token.
@@ -32,7 +32,7 @@ class Score:
     opening: Annotated[Opening, nested("threads")] = Opening()
 
 
-def run(options: Score) -> None:
+def run(options: ScoreOptions) -> None:
     """Print log-probability, number of tokens and log-probability per token for each pair of lines.
 
     The files may be compressed. As JSON, the output has the log-probability of each token too. Raises UserError for

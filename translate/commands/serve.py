@@ -15,7 +15,7 @@ from translate.errors import UserError, optional_package, say
 from translate.files import locked
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 # As browsers write it: capital letters, other alphabets and the usual port would match no request.
 _ORIGIN = re.compile(r"\*|null|(?!http://.*:80$|https://.*:443$)[a-z][a-z0-9+.-]*://[a-z0-9.:_\[\]-]+")
@@ -23,7 +23,7 @@ _PREFIX = "translate-serve-"  # of temporary folders
 _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
-def run(options: Serve) -> None:
+def run(options: ServeOptions) -> None:
     """Serve until SIGTERM, SIGHUP or Ctrl-C; UserError if a model or the address cannot be used."""
     for package in _PACKAGES:
         optional_package(package, "serve")

@@ -2,7 +2,7 @@
 
 import sys
 
-from translate.commands.lines import Translating, binary_stdin, is_document
+from translate.commands.lines import TranslationOptions, binary_stdin, is_document
 from translate.errors import UserError, say
 from translate.files import read_bytes
 from translate.models import registry
@@ -12,7 +12,7 @@ from translate.text import formats, languages
 _BEGINNING = 2**20  # bytes of a file that are read; the head of a web page may be long
 
 
-def guess(options: Translating, *, exported: bool) -> str | None:
+def guess(options: TranslationOptions, *, exported: bool) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language.
 
     Only the parts of the text that are translated count.
@@ -42,7 +42,7 @@ def guess(options: Translating, *, exported: bool) -> str | None:
     return guessed
 
 
-def _sample(options: Translating) -> list[str]:
+def _sample(options: TranslationOptions) -> list[str]:
     """The beginning of the text to translate; peeks at stdin without consuming it."""
     if options.sentences:
         return options.sentences
@@ -58,7 +58,7 @@ def _sample(options: Translating) -> list[str]:
     return [binary_stdin().peek().decode("utf-8", errors="replace")]
 
 
-def document_texts(options: Translating) -> list[str]:
+def document_texts(options: TranslationOptions) -> list[str]:
     """Return the texts of a document; none for another file."""
     if not is_document(options):
         return []

@@ -27,7 +27,7 @@ TestSets = dict[str, list[Pair]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparing:
+class ComparisonOptions:
     """The options that evaluate and compare have: the test sets, the case, and the search."""
 
     source: Annotated[Path | None, option(TEST_SETS, "FILE", "Source sentences, one per line.")] = None
@@ -79,7 +79,7 @@ class SystemOutput:
     seconds: float | None = None
 
 
-def find(options: Comparing, names: Sequence[Path]) -> tuple[list[System], TestSets, str | None]:
+def find(options: ComparisonOptions, names: Sequence[Path]) -> tuple[list[System], TestSets, str | None]:
     """Return the systems, the test sets and the target language, None if it is unknown; UserError for wrong input."""
     systems = _find_systems(names)
     source, target = _languages(options, systems)
@@ -104,7 +104,7 @@ def _find_systems(names: Sequence[Path]) -> list[System]:
     return [System(*system) for system in zip(labels, names, folders, strict=True)]
 
 
-def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None, str | None]:
+def _languages(options: ComparisonOptions, systems: Sequence[System]) -> tuple[str | None, str | None]:
     """Return source and target: those that the user names, or else those of the models; None if unknown.
 
     Raises UserError if the models translate between different languages, or not between those that the user names.
@@ -124,10 +124,13 @@ def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | Non
     return source or options.from_language, target or options.to_language
 
 
-def require_usable(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
+def require_usable(options: ComparisonOptions, systems: Sequence[System], sets: TestSets) -> None:
     """Raise UserError for settings of the search without a model or that no model can follow, and for wrong files."""
     if not any(system.folder for system in systems):
-        for value, default in ((options.search, Comparing.search), (options.opening, Comparing.opening)):
+        for value, default in (
+            (options.search, ComparisonOptions.search),
+            (options.opening, ComparisonOptions.opening),
+        ):
             for name in vars(value):
                 if getattr(value, name) != getattr(default, name):
                     raise UserError(f"{option_name(name)} is for models; leave it out for saved outputs")
@@ -171,7 +174,7 @@ def warn(system: System, output: SystemOutput, pairs: Sequence[Pair], *, ignore_
         say(f"warning: {error}")
 
 
-def open_system(system: System, options: Comparing) -> "SavedOutput | LoadedModel":
+def open_system(system: System, options: ComparisonOptions) -> "SavedOutput | LoadedModel":
     """Return the system ready to use; UserError if the model cannot be loaded."""
     return LoadedModel(system.folder, options) if system.folder else SavedOutput(system.named or Path())
 
@@ -196,7 +199,7 @@ class LoadedModel:
             weights and of those of the reranker, and the weight of the reranker.
     """
 
-    def __init__(self, folder: Path, options: Comparing) -> None:
+    def __init__(self, folder: Path, options: ComparisonOptions) -> None:
         from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
 
@@ -229,7 +232,7 @@ class LoadedModel:
         return SystemOutput(hypotheses, time.perf_counter() - start)
 
 
-def _find_sets(options: Comparing, model: Path | None, source: str | None, target: str | None) -> TestSets:
+def _find_sets(options: ComparisonOptions, model: Path | None, source: str | None, target: str | None) -> TestSets:
     """Return the test sets by name.
 
     Args:
@@ -271,7 +274,7 @@ def run_of(folder: Path) -> Path | None:
     return next((path for path in parents if (path / "manifest.json").is_file()), None)
 
 
-def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, list[Pair]]]:
+def _named_files(options: ComparisonOptions, *, needs_source: bool) -> list[tuple[str, list[Pair]]]:
     """The test set of --source and --reference, or nothing."""
     source, reference = options.source, options.reference
     if source is None and reference is None:

@@ -17,7 +17,7 @@ from translate.commands.lines import (
     Lines,
     Notes,
     Output,
-    Translating,
+    TranslationOptions,
     Writing,
     check_output_format,
     check_paths,
@@ -48,7 +48,7 @@ _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enoug
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(Translating):
+class TextOptions(TranslationOptions):
     """Translate sentences, a file or standard input.
 
     Layout and markup stay. For research options see translate decode --help.
@@ -59,7 +59,7 @@ class Text(Translating):
     ray: Annotated[str | None, RAY] = None
 
 
-def run(options: Text) -> None:
+def run(options: TextOptions) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
     if options.ray is not None:
         run_rows(options, options.ray)
@@ -84,7 +84,7 @@ def run(options: Text) -> None:
     run_job(TextJob(options, open_translator(options)), lines)
 
 
-def run_document(options: Text) -> None:
+def run_document(options: TextOptions) -> None:
     """Translate a document, or write it with the translations of an edited file."""
     from translate.commands import documents
 
@@ -96,7 +96,7 @@ def run_document(options: Text) -> None:
         documents.run(options, options.writing, translator, settings(options, translator))
 
 
-def run_rows(options: Text, address: str) -> None:
+def run_rows(options: TextOptions, address: str) -> None:
     """Translate the rows of files on a cluster of Ray."""
     from translate.commands import rows
 
@@ -105,7 +105,7 @@ def run_rows(options: Text, address: str) -> None:
     rows.run(options, inputs, translator, settings(options, translator), address)
 
 
-def _check_column(options: Text) -> None:
+def _check_column(options: TextOptions) -> None:
     """Raise UserError for a column that the whole input file lacks; a pipe is not read twice."""
     column = options.document.column
     if options.document.format != "tsv" or options.input is None or not options.input.is_file():
@@ -115,7 +115,7 @@ def _check_column(options: Text) -> None:
             raise UserError(f"{options.input}: no line has a column {column}; choose another one with --column")
 
 
-def find_model(options: Translating, *, exported: bool = False) -> Path:
+def find_model(options: TranslationOptions, *, exported: bool = False) -> Path:
     """Return the model folder for a translation; UserError if there is none.
 
     Args:
@@ -126,7 +126,7 @@ def find_model(options: Translating, *, exported: bool = False) -> Path:
     return registry.find_model(options.opening.model, say, source=source, target=target, exported=exported)
 
 
-def open_translator(options: Translating) -> "Translator":
+def open_translator(options: TranslationOptions) -> "Translator":
     """Return a translator with the chosen model and engine."""
     folder = find_model(options, exported=True)
     from translate.inference.translator import Translator
@@ -143,7 +143,7 @@ class Job(Protocol):
     """What a command does with the lines."""
 
     @property
-    def options(self) -> Translating:
+    def options(self) -> TranslationOptions:
         """The options of the command."""
 
     @property
@@ -165,7 +165,7 @@ class TextJob:
 
     flags = tuple(WARNINGS)
 
-    def __init__(self, options: Text, translator: "Translator") -> None:
+    def __init__(self, options: TextOptions, translator: "Translator") -> None:
         self.options, self._translator = options, translator
 
     def pieces(self, lines: Lines) -> Iterator[Piece]:
@@ -185,7 +185,7 @@ class TextJob:
         return settings(self.options, self._translator)
 
 
-def settings(options: Translating, translator: "Translator") -> dict[str, object]:
+def settings(options: TranslationOptions, translator: "Translator") -> dict[str, object]:
     """Return everything that translations depend on, except the text: what the options have led to."""
     from translate import __version__
 
@@ -283,7 +283,7 @@ def _progress(n_bytes: int | None) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _first_window(options: Translating) -> int:
+def _first_window(options: TranslationOptions) -> int:
     """Return the number of pieces of the first window."""
     return FIRST_WINDOW if options.output is None else WINDOW
 
@@ -294,7 +294,7 @@ SWITCH = "/switch"  # typed at the prompt
 class Session:
     """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session."""
 
-    def __init__(self, options: Text, out: Output) -> None:
+    def __init__(self, options: TextOptions, out: Output) -> None:
         self._options, self._out = options, out
         self._opposites: dict[Path, Translator] = {}  # by the folder of the model
 

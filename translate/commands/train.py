@@ -15,7 +15,7 @@ EXIT_DIFFERENT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train:
+class TrainOptions:
     """Train a model; prepares the corpus first if needed."""
 
     config: Annotated[Path | None, argument("CONFIG", "Experiment file (TOML); none with --reproduce.")] = None
@@ -38,7 +38,7 @@ class Train:
     ] = None
 
 
-def run(options: Train) -> int:
+def run(options: TrainOptions) -> int:
     """Train an experiment, or repeat a run; see `train_experiment` for signals and errors.
 
     A run is repeated with its prepared corpus if that is unchanged, or else with one in prepared/NAME-again. UserError

@@ -23,7 +23,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from translate.serving.settings import Serve
+    from translate.serving.settings import ServeOptions
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS keys (
     name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, revoked TEXT,
@@ -270,7 +270,7 @@ class Access:
         rates: counts the requests.
     """
 
-    def __init__(self, options: "Serve", store: KeyStore | None, rates: Rates) -> None:
+    def __init__(self, options: "ServeOptions", store: KeyStore | None, rates: Rates) -> None:
         self._options, self._store, self._rates = options, store, rates
 
     @property

@@ -36,7 +36,7 @@ from translate.serving.glossaries import Glossaries
 from translate.serving.observing import Metrics, event
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service, Threads, Translated, UploadedDocument
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text import formats
 
 _UNPACKED = 5  # times the size of the largest file, of the parts of a document
@@ -51,7 +51,7 @@ router = APIRouter()
 class State:
     """The parts of a running server."""
 
-    options: Serve
+    options: ServeOptions
     service: Service
     requests: Requests
     access: Access
@@ -63,7 +63,7 @@ class State:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a large body is read
 
     @classmethod
-    def open(cls, options: Serve, folder: Path) -> "State":
+    def open(cls, options: ServeOptions, folder: Path) -> "State":
         """Make the parts and start the search threads; see `create_app`."""
         pool, metrics = ModelPool(options.model or [], options.unload), Metrics()
         n_workers, n_threads = _threads(options)
@@ -468,7 +468,7 @@ def _text(content: bytes) -> str:
         ) from error
 
 
-def _threads(options: Serve) -> tuple[int, int]:
+def _threads(options: ServeOptions) -> tuple[int, int]:
     """Return the number of searches at a time and the number of CPU threads of each."""
     n_available = options.opening.threads or max(1, n_cores() // options.workers)
     n_workers = min(_MAX_WORKERS, n_available)

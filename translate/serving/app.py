@@ -24,7 +24,7 @@ from translate.serving.api import State, router
 from translate.serving.limits import Limits
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
 from translate.serving.service import Threads
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
 # The style of all pages of this project.
@@ -35,7 +35,7 @@ _GAUGE_SECONDS = 2
 _END_SECONDS = 2  # for threads to notice that their requests were stopped
 
 
-def create_app(options: Serve, folder: Path) -> FastAPI:
+def create_app(options: ServeOptions, folder: Path) -> FastAPI:
     """Return the application.
 
     Args:
@@ -92,7 +92,7 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     return app
 
 
-def trusts_every_proxy(options: Serve) -> bool:
+def trusts_every_proxy(options: ServeOptions) -> bool:
     """Return whether --proxy has a *."""
     return "*" in (part.strip() for part in (options.proxy or "").split(","))
 
@@ -150,7 +150,7 @@ def _wording(error: RequestValidationError) -> str:
     return f"Invalid request: {name} parameter {says}"
 
 
-def _max_body(options: Serve, n_characters: int) -> int:
+def _max_body(options: ServeOptions, n_characters: int) -> int:
     """Return the size of the largest body: JSON and forms need up to 12 bytes for a character."""
     return max(12 * n_characters, options.file_size) + 2**16
 

@@ -19,12 +19,12 @@ from translate.machine import set_up_threads
 from translate.serving.app import create_app, trusts_every_proxy
 from translate.serving.limits import BURST, Connection
 from translate.serving.observing import SHARED, set_up_log
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
 # A time such as that of --unload may be infinite, which pydantic writes as null otherwise.
-_ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(
-    tuple[Serve, Path], config=ConfigDict(ser_json_inf_nan="constants")
+_ARGUMENTS: TypeAdapter[tuple[ServeOptions, Path]] = TypeAdapter(
+    tuple[ServeOptions, Path], config=ConfigDict(ser_json_inf_nan="constants")
 )
 
 
@@ -69,7 +69,7 @@ def _stop_at_hangup() -> None:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
-def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable[[], None]) -> None:
+def serve(options: ServeOptions, folder: Path, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM, SIGHUP or Ctrl-C, then finish the requests in progress.
 
     Args:
@@ -112,7 +112,7 @@ def _stop_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def configuration(app: FastAPI | str, options: Serve) -> uvicorn.Config:
+def configuration(app: FastAPI | str, options: ServeOptions) -> uvicorn.Config:
     """Return the configuration of uvicorn; also sends its messages to the log."""
     set_up_log()
     trusts_all = trusts_every_proxy(options)

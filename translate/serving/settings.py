@@ -11,7 +11,7 @@ ADDRESS, ACCESS, LIMITS = "Address", "Access", "Limits"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serve:
+class ServeOptions:
     """Serve translations with the API of LibreTranslate.
 
     It listens on this machine only unless --host says otherwise. The address /docs describes the API.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.translate.speakers import Echo
 from translate.commands import text
-from translate.commands.text import Text
+from translate.commands.text import TextOptions
 from translate.models.folder import ModelFolder
 from translate.text.translation import Opening
 
@@ -38,5 +38,5 @@ class Watched(text.Output):
 
 text.Output = Watched  # type: ignore[misc]
 text.open_translator = lambda options: Echo(ModelFolder.open(Path(options.opening.model)))  # type: ignore[assignment]
-text.run(Text(opening=Opening(model=model), input=Path(source), output=Path(output), resume="--resume" in rest))
+text.run(TextOptions(opening=Opening(model=model), input=Path(source), output=Path(output), resume="--resume" in rest))
 print(*resident, memory())

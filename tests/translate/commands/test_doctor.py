@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from translate.commands import doctor as module
-from translate.commands.doctor import Doctor, run
+from translate.commands.doctor import DoctorOptions, run
 
 
 def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
-    run(Doctor(as_json=True))
+    run(DoctorOptions(as_json=True))
     report = json.loads(capsys.readouterr().out)
     assert report["versions"]["python"] == platform.python_version()
     assert report["machine"]["threads"] == torch.get_num_threads()
@@ -27,7 +27,7 @@ def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_text_names_every_finding(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     findings = {"machine": {"device": "cpu", "tuned": False}, "extras": {"plots": None}}
     monkeypatch.setattr(module, "examine", lambda: findings)
-    run(Doctor())
+    run(DoctorOptions())
     words = [line.split() for line in capsys.readouterr().out.split("\n")]
     assert words == [["machine"], ["device", "cpu"], ["tuned", "no"], ["extras"], ["plots", "missing"], []]
 

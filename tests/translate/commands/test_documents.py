@@ -15,7 +15,7 @@ from tests.translate.documents import notes, test_ooxml
 from tests.translate.documents.stubs import reverse, upper
 from tests.translate.speakers import Echo, Stubbed
 from translate.commands.main import main
-from translate.commands.text import Text
+from translate.commands.text import TextOptions
 from translate.documents.document import MODULES
 from translate.models.folder import ModelFolder
 
@@ -359,6 +359,6 @@ def test_options_of_documents_are_refused_for_text(echo: Echo, capsys: pytest.Ca
 def test_the_language_is_guessed_from_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     from translate.commands.source_language import document_texts
 
-    options = Text(input=Path("x.notes"), from_language="auto")
+    options = TextOptions(input=Path("x.notes"), from_language="auto")
     assert document_texts(options)[0] == "Der <g1>kleine</g1> Hund <g2/> schläft."
-    assert document_texts(Text(input=Path("x.notes.txt"))) == []
+    assert document_texts(TextOptions(input=Path("x.notes.txt"))) == []

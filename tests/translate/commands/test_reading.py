@@ -18,7 +18,7 @@ import translate
 from translate.commands.lines import ArrivingLines, ended, open_lines
 from translate.commands.main import main
 from translate.commands.prompt import TypedLines, history_file
-from translate.commands.text import Text
+from translate.commands.text import TextOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -87,7 +87,7 @@ def test_a_pause_of_a_non_blocking_stdin_is_not_the_end(monkeypatch: pytest.Monk
     with os.fdopen(read, encoding="utf-8") as stdin, ThreadPoolExecutor(1) as sender:
         monkeypatch.setattr(sys, "stdin", stdin)
         os.write(write, b"eins\n")
-        stream = iter(open_lines(Text()))
+        stream = iter(open_lines(TextOptions()))
         assert next(stream) == "eins\n"
         sent = sender.submit(lambda: (time.sleep(0.2), os.write(write, b"zwei\n"), os.close(write)))
         assert list(stream) == ["zwei\n"]
@@ -173,7 +173,7 @@ def test_without_a_writable_folder_there_is_no_history(
 def test_a_closed_stdin_gives_a_one_sentence_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="stdin is closed"):
-        open_lines(Text())
+        open_lines(TextOptions())
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")

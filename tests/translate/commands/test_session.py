@@ -10,7 +10,7 @@ import pytest
 from tests.translate.speakers import Echo
 from translate.commands import lines, text
 from translate.commands.prompt import TypedLines
-from translate.commands.text import Text
+from translate.commands.text import TextOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -40,7 +40,7 @@ def typing(
         monkeypatch.setattr("builtins.input", type_in)
         monkeypatch.setattr(text, "open_lines", lambda options: TypedLines())
         monkeypatch.setattr(text, "open_translator", lambda options: echo or Echo(parts))
-        text.run(Text())
+        text.run(TextOptions())
         captured = capsys.readouterr()
         return captured.out.splitlines(), captured.err.splitlines()
 
@@ -92,14 +92,14 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
 def test_switching_twice_gives_back_the_chosen_model_and_its_settings(
     parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = Text(
+    chosen = TextOptions(
         opening=Opening(model=parts.folder),
         document=Document(terms=Path("terms.tsv")),
         search=Search(rerank=Path("en-de"), formality="formal"),
     )
-    opened: list[Text] = []
+    opened: list[TextOptions] = []
 
-    def open_one(options: Text) -> Translator:
+    def open_one(options: TextOptions) -> Translator:
         assert options.opening.model is not None
         opened.append(options)
         return Translator(replace(parts, folder=Path(options.opening.model)))

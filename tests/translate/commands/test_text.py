@@ -25,7 +25,7 @@ from tests.translate.speakers import Echo
 from transformer.config import SearchConfig
 from translate.commands.lines import Notes
 from translate.commands.main import main
-from translate.commands.text import Text, open_translator
+from translate.commands.text import TextOptions, open_translator
 from translate.commands.text import _first_window as first_window
 from translate.commands.text import settings as settings_of
 from translate.errors import UserError
@@ -73,7 +73,7 @@ def echo(monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> Echo:
     monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
     echo = Echo(parts)
 
-    def opened(options: Text) -> Echo:
+    def opened(options: TextOptions) -> Echo:
         echo.document = options.document
         return echo
 
@@ -434,7 +434,7 @@ def test_a_window_ends_with_a_line_if_the_next_one_has_not_arrived() -> None:
 def test_only_what_someone_may_watch_begins_with_few_pieces(tmp_path: Path) -> None:
     pieces = [Piece("x", translate=True)] * 5000
     shown, written = (
-        [len(window) for window in windows(pieces, lambda: True, first_window(Text(output=output)))]
+        [len(window) for window in windows(pieces, lambda: True, first_window(TextOptions(output=output)))]
         for output in (None, tmp_path / "out.txt")
     )
     assert shown == sorted(shown[:-1]) + shown[-1:]
@@ -741,12 +741,12 @@ NO_EFFECT = {
 }
 
 
-def recorded(options: Text) -> dict[str, object]:
+def recorded(options: TextOptions) -> dict[str, object]:
     """Return the record of a translation."""
     return settings_of(options, opened(options))
 
 
-def opened(options: Text) -> Translator:
+def opened(options: TextOptions) -> Translator:
     """Return a translator with a glossary, whose terms the tiny model cannot hold, but without a form of address."""
     document, search = (
         dataclasses.replace(options.document, terms=None),
@@ -757,7 +757,7 @@ def opened(options: Text) -> Translator:
     return translator
 
 
-def changed(options: Text, name: str, value: object) -> Text:
+def changed(options: TextOptions, name: str, value: object) -> TextOptions:
     outer, _, inner = name.rpartition(".")
     if outer:
         name, value = outer, dataclasses.replace(getattr(options, outer), **{inner: value})
@@ -765,7 +765,7 @@ def changed(options: Text, name: str, value: object) -> Text:
 
 
 def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolder) -> None:
-    names = {name.removeprefix("--no-").removeprefix("--") for name in names_of(Text) if name.startswith("--")}
+    names = {name.removeprefix("--no-").removeprefix("--") for name in names_of(TextOptions) if name.startswith("--")}
     fields = {name.rpartition(".")[2] for name in CHANGED.keys() | NO_EFFECT} - {"sentences"}
     typed = {"beam_size": "beam", "as_json": "json", "from_language": "from", "to_language": "to", "replace_all": "all"}
     assert names == {typed.get(name, name) for name in fields}
@@ -773,7 +773,7 @@ def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolde
     model_folder.save(other, parts.tokenizer, parts.spec, Path("other"))
     model_folder.save(other, parts.tokenizer, back, Path("back"))
     Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
-    options = Text(
+    options = TextOptions(
         opening=Opening(model=parts.folder),
         document=Document(format="tsv"),
         input=Path("x.tsv"),
@@ -788,7 +788,7 @@ def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolde
 
 def test_the_record_of_a_glossary_is_of_the_terms_that_were_read(parts: ModelFolder) -> None:
     Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
-    options = Text(opening=Opening(model=parts.folder), document=Document(terms=Path("terms"), format="text"))
+    options = TextOptions(opening=Opening(model=parts.folder), document=Document(terms=Path("terms"), format="text"))
     translator = opened(options)
     before = settings_of(options, translator)
     Path("terms").write_text("", encoding="utf-8")  # as a pipe that has been read
@@ -802,7 +802,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
     found = []
     for pays in (False, True):
         monkeypatch.setattr("translate.inference.translator.bf16_pays", lambda device, pays=pays: pays)
-        found.append(recorded(Text(opening=Opening(model=parts.folder, engine="torch", precision="auto"))))
+        found.append(recorded(TextOptions(opening=Opening(model=parts.folder, engine="torch", precision="auto"))))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 
 
@@ -818,7 +818,7 @@ def test_each_property_of_a_model_is_recorded_for_resuming(name: str, parts: Mod
     }.get(name, 3)
     spec = dataclasses.replace(parts.spec, **{name: value})
     before, after = (
-        settings_of(Text(), Translator(dataclasses.replace(parts, spec=one))) for one in (parts.spec, spec)
+        settings_of(TextOptions(), Translator(dataclasses.replace(parts, spec=one))) for one in (parts.spec, spec)
     )
     assert after != before
 

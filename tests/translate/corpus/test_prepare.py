@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from translate.commands.prepare import Prepare
+from translate.commands.prepare import PrepareOptions
 from translate.commands.prepare import run as prepare_command
 from translate.config.load import default_folder, parse
 from translate.config.schema import ExperimentConfig
@@ -671,11 +671,11 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from translate.commands.prepare import run
-from translate.commands.prepare import Prepare
+from translate.commands.prepare import PrepareOptions
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    run(Prepare(config=Path(sys.argv[1]), out=Path(sys.argv[2])))
+    run(PrepareOptions(config=Path(sys.argv[1]), out=Path(sys.argv[2])))
 except UserError as error:
     print("refused:", error)
 """
@@ -728,11 +728,11 @@ def test_the_command_prepares_beside_the_working_directory(
     monkeypatch.chdir(tmp_path)
     config = write_config(tmp_path / "tiny.toml", Path("elsewhere"))
     overrides = [f"data.root={root}"]
-    prepare_command(Prepare(config=config, overrides=overrides))
+    prepare_command(PrepareOptions(config=config, overrides=overrides))
     assert default_folder(config) == Path("prepared/tiny")
     assert Prepared.open(tmp_path / "prepared" / "tiny").train.n_pairs == 62
     assert "64 pairs read, 62 kept" in capsys.readouterr().out
-    prepare_command(Prepare(config=config, overrides=overrides))
+    prepare_command(PrepareOptions(config=config, overrides=overrides))
     assert "prepared/tiny is up to date" in capsys.readouterr().out
 
 

@@ -175,7 +175,7 @@ def test_each_engine_holds_the_terms(engine: str) -> None:
 
 def test_command_python_and_server_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.translate.serving.live import live
-    from translate.serving.settings import Serve
+    from translate.serving.settings import ServeOptions
 
     text = "Der Hund schläft im Haus. Das rote Auto ist schnell.\nDer Ball von Peter, siehe https://x.de/Ball.\n"
     file = tmp_path / "terms.tsv"
@@ -189,7 +189,7 @@ def test_command_python_and_server_give_the_same(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == expected
     body = {"q": text, "source": "de", "target": "en"}
     with live(
-        Serve(model=[dict(registry.installed())["de-en"]], opening=Opening(threads=1)), tmp_path / "serve"
+        ServeOptions(model=[dict(registry.installed())["de-en"]], opening=Opening(threads=1)), tmp_path / "serve"
     ) as server:
         for glossary in (TERMS, file.read_text(encoding="utf-8")):
             assert (

@@ -20,7 +20,7 @@ from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
 from transformer.config import CheckpointError, SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
-from translate.commands.compress import Compress
+from translate.commands.compress import CompressOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.torch_engine import TorchEngine
@@ -280,7 +280,7 @@ def test_a_device_that_this_machine_lacks_is_refused_in_one_sentence(device: str
 
 def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: ModelFolder, tmp_path: Path) -> None:
     small = tmp_path / "small"
-    compress.run(Compress(model=parts.folder, out=small, dtype="int8"))
+    compress.run(CompressOptions(model=parts.folder, out=small, dtype="int8"))
     assert TranslationSpec.load(small) == parts.spec.with_alignment_layer(parts.model)
     engines = [open_engine(parts.folder), open_engine(small), open_engine(small, Opening(engine="torch"))]
     assert [engine.precision for engine in engines] == ["fp32", "int8", "fp32"]

@@ -22,7 +22,7 @@ from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import Document, Opening, Search, Translation
 
 FRENCH = ["« Où vas-tu ? »", "M. Roux part à 14 h 30.", "L'homme paie 1 234,50 €, p. ex. aujourd'hui !"]
@@ -122,7 +122,7 @@ def test_the_command_finds_a_french_model_and_says_what_a_language_lacks(
 
 
 def test_a_server_translates_other_languages(save: Save, tmp_path: Path) -> None:
-    options = Serve(model=[save("fr", "en"), save("en", "fr")], opening=TORCH)
+    options = ServeOptions(model=[save("fr", "en"), save("en", "fr")], opening=TORCH)
     translator = Translator.load(options.model[0], opening=TORCH)
     with live(options, tmp_path) as server:
         answer = server.translate(FRENCH, "fr", "en")

@@ -7,7 +7,7 @@ import pytest
 
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import Opening
 
 
@@ -21,6 +21,6 @@ def folders(parts: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 
 @pytest.fixture(scope="session")
-def options(folders: list[Path]) -> Serve:
+def options(folders: list[Path]) -> ServeOptions:
     """Options of a server whose translations are those of the fixture `translator`."""
-    return Serve(model=folders, opening=Opening(threads=2))
+    return ServeOptions(model=folders, opening=Opening(threads=2))

@@ -21,7 +21,7 @@ from translate.serving import api, server
 from translate.serving.access import Rates
 from translate.serving.api import State
 from translate.serving.app import create_app
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 
 class Prompt:
@@ -59,7 +59,7 @@ class Live:
 
 
 @contextlib.contextmanager
-def live(options: Serve, folder: Path) -> Iterator[Live]:
+def live(options: ServeOptions, folder: Path) -> Iterator[Live]:
     """Serve while the block runs, then stop all threads of the server.
 
     The minute in which requests are counted does not end meanwhile.

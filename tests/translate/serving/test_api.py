@@ -15,13 +15,13 @@ from libretranslatepy import LibreTranslateAPI
 
 from tests.translate.serving.live import Live, book, live, until
 from translate.inference.translator import Translator
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 GERMAN, ENGLISH = "der Hund schläft im Haus.", "the dog sleeps in the house."
 
 
 @pytest.fixture(scope="module")
-def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with live(options, tmp_path_factory.mktemp("server")) as running:
         yield running
 
@@ -152,7 +152,7 @@ def test_alternatives_of_several_lines_share_batches(server: Live) -> None:
 
 
 def test_a_model_of_the_other_direction_changes_nothing(
-    server: Live, options: Serve, folders: list[Path], tmp_path: Path
+    server: Live, options: ServeOptions, folders: list[Path], tmp_path: Path
 ) -> None:
     text = book(40)
     with live(replace(options, model=folders[:1]), tmp_path) as alone:

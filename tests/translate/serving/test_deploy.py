@@ -23,7 +23,7 @@ from translate.options import parse
 from translate.serving.access import KeyStore
 from translate.serving.app import _max_body
 from translate.serving.observing import set_up_log
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 NGINX = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def nginx(server: Live, folder: Path) -> Iterator[str]:
             process.terminate()
 
 
-def test_the_server_behind_nginx(options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_server_behind_nginx(options: ServeOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("website")
     secured = replace(options, keys=store.path, require_key=True, proxy="127.0.0.1")
@@ -116,23 +116,26 @@ def test_the_server_behind_nginx(options: Serve, tmp_path: Path, capfd: pytest.C
 def test_limits_of_nginx_are_above_those_of_the_server() -> None:
     found = re.search(r"client_max_body_size (\d+)m;", NGINX), re.search(r"proxy_read_timeout (\d+)s;", NGINX)
     size, timeout = (int(match[1]) for match in found if match)
-    assert size * 2**20 >= _max_body(Serve(), Serve().characters)
-    assert timeout > Serve().timeout
+    assert size * 2**20 >= _max_body(ServeOptions(), ServeOptions().characters)
+    assert timeout > ServeOptions().timeout
 
 
 def test_the_unit_and_the_compose_file_start_a_server_that_needs_a_key_and_trusts_its_proxy() -> None:
     for words in (unit_command()[1:], compose_command()):
         assert words[0] == "serve"
-        options = parse(Serve, "serve", words[1:])
+        options = parse(ServeOptions, "serve", words[1:])
         assert options.require_key
         assert options.keys is not None
         assert options.proxy
     # systemd makes this folder for the user of the service
-    assert parse(Serve, "serve", unit_command()[2:]).keys == Path("/var/lib") / unit()["StateDirectory"] / "keys.sqlite"
-    assert int(unit()["TimeoutStopSec"]) > Serve().grace
+    assert (
+        parse(ServeOptions, "serve", unit_command()[2:]).keys
+        == Path("/var/lib") / unit()["StateDirectory"] / "keys.sqlite"
+    )
+    assert int(unit()["TimeoutStopSec"]) > ServeOptions().grace
     service = COMPOSE["services"]["translate"]
-    assert int(service["stop_grace_period"].removesuffix("s")) > Serve().grace
-    assert parse(Serve, "serve", compose_command()[1:]).proxy == address_in_compose("nginx")
+    assert int(service["stop_grace_period"].removesuffix("s")) > ServeOptions().grace
+    assert parse(ServeOptions, "serve", compose_command()[1:]).proxy == address_in_compose("nginx")
 
 
 def address_in_compose(service: str) -> str:

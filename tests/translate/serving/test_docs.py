@@ -10,7 +10,7 @@ import translate
 from tests.programs import program
 from tests.test_readme import blocks, page
 from tests.translate.serving.live import live
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import Opening
 
 
@@ -20,7 +20,7 @@ def test_the_examples_answer_what_the_page_shows(tmp_path: Path) -> None:
     shown_blocks = [block.removesuffix("\n") for block in blocks(page("serve.md"), "console")]
     examples = [step for block in shown_blocks for step in session(block) if step[0].startswith("curl ")]
     assert len(examples) >= 3
-    with live(Serve(model=[models / "de-en", models / "en-de"], opening=Opening(threads=1)), tmp_path) as server:
+    with live(ServeOptions(model=[models / "de-en", models / "en-de"], opening=Opening(threads=1)), tmp_path) as server:
         for command, shown in examples:
             here = command.replace("http://127.0.0.1:5000", server.url)
             done = subprocess.run(f"{here} --silent", shell=True, check=True, capture_output=True, text=True)
@@ -29,7 +29,7 @@ def test_the_examples_answer_what_the_page_shows(tmp_path: Path) -> None:
 
 def test_the_examples_of_the_api_are_answers_of_the_shipped_models(tmp_path: Path) -> None:
     models = Path(translate.__file__).parent / "models"
-    with live(Serve(model=[models / "de-en", models / "en-de"], suggestions=tmp_path / "s"), tmp_path) as server:
+    with live(ServeOptions(model=[models / "de-en", models / "en-de"], suggestions=tmp_path / "s"), tmp_path) as server:
         description = server.http.get("/openapi.json").json()
         schemas = description["components"]["schemas"]
         n_same = 0
@@ -56,7 +56,7 @@ def test_the_examples_of_the_api_are_answers_of_the_shipped_models(tmp_path: Pat
 def test_the_table_of_statuses_has_those_of_the_description_and_of_any_address(tmp_path: Path) -> None:
     listed = re.findall(r"^\| (\d{3}) \|", page("serve.md"), re.MULTILINE)
     models = Path(translate.__file__).parent / "models"
-    with live(Serve(model=[models / "de-en"]), tmp_path) as server:
+    with live(ServeOptions(model=[models / "de-en"]), tmp_path) as server:
         paths = server.http.get("/openapi.json").json()["paths"]
         described = {
             code for operations in paths.values() for each in operations.values() for code in each["responses"]

@@ -14,7 +14,7 @@ from tests.translate.serving.live import Live, live
 from tests.translate.serving.test_faults import upload
 from translate.documents.document import MODULES
 from translate.inference.translator import Translator
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 GERMAN = "der *Hund* schläft {hier} im Haus."
 NOTES = f"# Kommentar\n{GERMAN}\n\ndas Kind singt.=>The child sings.\ndie Katze läuft.\n".encode()
@@ -30,7 +30,7 @@ def _format() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with live(options, tmp_path_factory.mktemp("server")) as running:
         yield running
 
@@ -68,7 +68,7 @@ def test_a_document_of_word_comes_back_as_one(server: Live, translator: Translat
     assert re.sub("</?g+1>", "", text) == translator("der Hund schläft.")
 
 
-def test_a_package_that_unpacks_to_too_much_is_refused(options: Serve, tmp_path: Path) -> None:
+def test_a_package_that_unpacks_to_too_much_is_refused(options: ServeOptions, tmp_path: Path) -> None:
     letter = test_ooxml.document(test_ooxml.run("der Hund"), styles="<w:style/>" * 3000)
     assert len(letter) < 3000
     with live(replace(options, file_size=3000), tmp_path) as server:
@@ -97,14 +97,16 @@ def test_a_document_that_is_refused_gets_one_sentence(server: Live, name: str, c
     assert message in answer.json()["error"]
 
 
-def test_the_texts_of_a_document_count(options: Serve, tmp_path: Path) -> None:
+def test_the_texts_of_a_document_count(options: ServeOptions, tmp_path: Path) -> None:
     with live(replace(options, characters=60), tmp_path) as server:
         assert upload(server, "a.notes", f"# {'Kommentar' * 9}\nder Hund".encode()).status_code == 200
         answer = upload(server, "a.notes", b"der Hund\n" * 9)
         assert (answer.status_code, "exceeds text limit" in answer.json()["error"]) == (400, True)
 
 
-def test_the_parts_of_a_package_are_limited(options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parts_of_a_package_are_limited(
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits = []
     read = notes.read
     monkeypatch.setattr(notes, "read", lambda data, reading: limits.append(reading.limit) or read(data, reading))

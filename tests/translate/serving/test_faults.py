@@ -31,7 +31,7 @@ from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.service import Threads
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
@@ -42,7 +42,7 @@ LONG = 2000  # lines of a request that takes seconds
 
 
 @pytest.fixture(scope="module")
-def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with live(options, tmp_path_factory.mktemp("server")) as running:
         yield running
         assert running.translate(GERMAN).status_code == 200
@@ -226,7 +226,7 @@ def test_a_file_whose_name_is_too_long_for_the_disk_is_not_found(server: Live) -
         assert server.http.get(f"/download_file/{'0' * 32}.{letter * 200}").status_code == 404
 
 
-def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path) -> None:
+def test_a_file_must_have_a_known_format_and_size(options: ServeOptions, tmp_path: Path) -> None:
     with live(replace(options, file_size=1000), tmp_path) as server:
         for name, content, status in (
             ("a.pdf", b"x", 400),
@@ -262,7 +262,9 @@ def test_scripts_in_a_page_are_kept_and_never_executed(server: Live, translator:
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_and_revoked_keys_are_refused(
+    options: ServeOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("anna", max_characters=30)
     assert key.encode() not in store.path.read_bytes()
@@ -284,7 +286,7 @@ def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path, capf
     assert "keys.sqlite" in next(entry for entry in log if entry["event"] == "request failed")["problem"]
 
 
-def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
+def test_requests_per_minute_are_limited_for_each_client(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("bert", requests_per_minute=0)
     with live(replace(options, requests=2, keys=store.path), tmp_path) as server:
@@ -297,7 +299,7 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
-def test_wrong_keys_count_for_the_address(options: Serve, tmp_path: Path) -> None:
+def test_wrong_keys_count_for_the_address(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     store.add("anna")
     with live(replace(options, requests=3, keys=store.path), tmp_path) as server:
@@ -306,7 +308,7 @@ def test_wrong_keys_count_for_the_address(options: Serve, tmp_path: Path) -> Non
 
 
 def test_bodies_of_answered_requests_are_no_longer_held(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("translate.serving.limits._MAX_BODIES", 0)  # so the limit is that of the largest body
     options = replace(options, characters=10, file_size=0)
@@ -317,7 +319,7 @@ def test_bodies_of_answered_requests_are_no_longer_held(
             assert answer.status_code == 400
 
 
-def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
+def test_characters_per_minute_are_limited_for_each_client(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("dora")
     with live(replace(options, minute_characters=60, keys=store.path), tmp_path) as server:
@@ -335,7 +337,7 @@ def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_p
         assert status(["x" * 30, "x" * 30], api_key=key) == 200
 
 
-def test_a_key_may_have_a_limit_of_characters_per_minute_of_its_own(options: Serve, tmp_path: Path) -> None:
+def test_a_key_may_have_a_limit_of_characters_per_minute_of_its_own(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     more, less, all_ = (store.add(f"key {n}", characters_per_minute=n) for n in (70, 30, 0))
     with live(replace(options, minute_characters=60, keys=store.path), tmp_path) as server:
@@ -350,7 +352,7 @@ def test_a_key_may_have_a_limit_of_characters_per_minute_of_its_own(options: Ser
 
 
 def test_the_log_names_clients_that_are_refused(
-    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    options: ServeOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("dora", requests_per_minute=1)
@@ -364,7 +366,7 @@ def test_the_log_names_clients_that_are_refused(
 
 
 def test_a_client_that_goes_while_it_sends_is_no_error_of_the_server(
-    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    options: ServeOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = b"POST /translate_file HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
     with live(options, tmp_path) as server:
@@ -381,7 +383,7 @@ def test_a_client_that_goes_while_it_sends_is_no_error_of_the_server(
     assert not [entry for entry in log if entry["level"] == "error"]
 
 
-def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
+def test_too_many_requests_are_told_to_retry(options: ServeOptions, tmp_path: Path) -> None:
     with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.requests.n_active)
@@ -392,7 +394,7 @@ def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> 
 
 
 def test_beyond_the_limit_of_connections_requests_are_told_to_retry(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "_MAX_REQUESTS", 1)
     with live(options, tmp_path) as server, server.connect() as connection:
@@ -404,7 +406,7 @@ def test_beyond_the_limit_of_connections_requests_are_told_to_retry(
 
 
 def test_pages_of_other_origins_can_read_every_error(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     origin = {"Origin": "https://example.org"}
     with live(replace(options, cors=["https://example.org"], characters=5, file_size=0), tmp_path) as server:
@@ -424,7 +426,7 @@ def test_pages_of_other_origins_can_read_every_error(
             assert "Retry-After" in answer.headers["access-control-expose-headers"]
 
 
-def test_characters_of_refused_requests_are_not_counted(options: Serve, tmp_path: Path) -> None:
+def test_characters_of_refused_requests_are_not_counted(options: ServeOptions, tmp_path: Path) -> None:
     limits = replace(options, queue=1, minute_characters=10**6, suggestions=tmp_path / "suggestions")
     with live(limits, tmp_path) as server, server.connect() as connection:
 
@@ -446,7 +448,7 @@ def test_characters_of_refused_requests_are_not_counted(options: Serve, tmp_path
 
 
 def test_characters_of_requests_that_are_refused_after_they_began_are_not_counted(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such as text that turns out to be in another language."""
     with live(replace(options, minute_characters=10**6), tmp_path) as server:
@@ -461,7 +463,7 @@ def test_characters_of_requests_that_are_refused_after_they_began_are_not_counte
 
 @pytest.mark.parametrize(("text", "n_alternatives"), [(book(LONG), 0), ("\n" * 60_000, 3), ("1\n" * 60_000, 0)])
 def test_a_request_that_takes_too_long_is_stopped(
-    options: Serve, tmp_path: Path, text: str, n_alternatives: int
+    options: ServeOptions, tmp_path: Path, text: str, n_alternatives: int
 ) -> None:
     """Blank and copied lines need no search, but time."""
     with live(replace(options, timeout=0.3), tmp_path) as server:
@@ -470,7 +472,7 @@ def test_a_request_that_takes_too_long_is_stopped(
         until(lambda: not server.state.requests.n_active)
 
 
-def test_a_key_may_allow_longer_requests_than_the_server(options: Serve, tmp_path: Path) -> None:
+def test_a_key_may_allow_longer_requests_than_the_server(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("emil", max_characters=200_000)
     with live(replace(options, keys=store.path, characters=1000, file_size=0), tmp_path) as server:
@@ -486,7 +488,7 @@ def test_parts_of_one_name_are_counted(server: Live) -> None:
     assert (answer.status_code, "Too many fields" in answer.text) == (400, True)
 
 
-def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp_path: Path) -> None:
+def test_running_requests_are_finished_when_the_server_stops(options: ServeOptions, tmp_path: Path) -> None:
     n_threads = threading.active_count()
     with ThreadPoolExecutor(1) as pool, live(options, tmp_path) as server:
         answer = pool.submit(server.translate, book(100))
@@ -497,7 +499,7 @@ def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp
 
 
 def test_requests_that_outlast_the_grace_of_a_stopping_server_are_told_to_try_again(
-    options: Serve, tmp_path: Path
+    options: ServeOptions, tmp_path: Path
 ) -> None:
     with ThreadPoolExecutor(1) as pool, live(replace(options, grace=1), tmp_path) as server:
         answer = pool.submit(server.translate, book(LONG))
@@ -507,7 +509,7 @@ def test_requests_that_outlast_the_grace_of_a_stopping_server_are_told_to_try_ag
         assert int(answer.result().headers["retry-after"]) >= 1
 
 
-def test_the_folder_of_the_server_may_be_deleted(options: Serve, tmp_path: Path) -> None:
+def test_the_folder_of_the_server_may_be_deleted(options: ServeOptions, tmp_path: Path) -> None:
     folder = tmp_path / "server"
     with live(replace(options, requests=1000), folder) as server:
         stored = upload(server, "a.txt", GERMAN.encode()).json()["translatedFileUrl"]
@@ -520,7 +522,7 @@ def test_the_folder_of_the_server_may_be_deleted(options: Serve, tmp_path: Path)
 
 
 def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
-    parts: ModelFolder, options: Serve, tmp_path: Path
+    parts: ModelFolder, options: ServeOptions, tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"
     shutil.copytree(parts.folder, folder)
@@ -551,7 +553,7 @@ def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
 
 @pytest.mark.parametrize("is_gone", [True, False])
 def test_a_loaded_model_aligns_without_its_files(
-    is_gone: bool, parts: ModelFolder, options: Serve, tmp_path: Path
+    is_gone: bool, parts: ModelFolder, options: ServeOptions, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
     with live(replace(options, model=[folder]), tmp_path / "server") as server:
@@ -565,7 +567,7 @@ def test_a_loaded_model_aligns_without_its_files(
 
 
 def test_alignments_of_an_export_without_a_layer_for_them_are_unavailable(
-    parts: ModelFolder, options: Serve, tmp_path: Path
+    parts: ModelFolder, options: ServeOptions, tmp_path: Path
 ) -> None:
     """As those of earlier versions are."""
     pytest.importorskip("ctranslate2")
@@ -581,7 +583,7 @@ def test_alignments_of_an_export_without_a_layer_for_them_are_unavailable(
 
 
 def test_the_log_contains_no_text_of_requests(
-    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "Geheimnis"
     with live(options, tmp_path) as server:
@@ -612,7 +614,7 @@ def test_the_log_contains_no_text_of_requests(
 
 
 @contextlib.contextmanager
-def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+def started(options: ServeOptions) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
     """Start a server with two worker processes; yield it, its address, and the lines that it writes from then on."""
     models = [argument for folder in options.model or () for argument in ("--model", str(folder))]
     command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", "2", *models]
@@ -629,7 +631,7 @@ def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[s
             process.terminate()
 
 
-def test_sigterm_ends_a_server_that_is_still_starting(options: Serve) -> None:
+def test_sigterm_ends_a_server_that_is_still_starting(options: ServeOptions) -> None:
     """It was ignored until uvicorn ran, and whoever stops the server waited in vain."""
     program = """
 import os, signal, sys
@@ -649,7 +651,7 @@ sys.exit(main(["serve", "--port", "0", "--model", sys.argv[1]]))
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:
+def test_a_worker_that_is_killed_is_replaced(options: ServeOptions) -> None:
     with started(options) as (process, url, said):
         with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
             assert http.get("/health").status_code == 200
@@ -663,7 +665,7 @@ def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:
         until(lambda: any(f"Child process [{before[0]}] died" in line for line in said))
 
 
-def test_workers_stop_when_their_parent_is_killed(options: Serve) -> None:
+def test_workers_stop_when_their_parent_is_killed(options: ServeOptions) -> None:
     """They went on without it, and the server could not be started again on its address."""
     with started(options) as (process, url, _):
         assert httpx.get(f"{url}/health", timeout=60).status_code == 200

@@ -10,7 +10,7 @@ from tests.translate.serving.live import Live, live
 from translate.inference.ctranslate2_engine import CTranslate2Engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import FormOfAddress, Opening, Search
 
 ENGLISH, GERMAN = "the dog sleeps in the house.", "der Hund schläft im Haus."
@@ -28,7 +28,7 @@ MEANING: dict[str, FormOfAddress | None] = {
 
 @pytest.fixture(scope="module")
 def server(parts: ModelFolder, tagged: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    options = Serve(model=[parts.folder, tagged.folder], opening=Opening(threads=2))
+    options = ServeOptions(model=[parts.folder, tagged.folder], opening=Opening(threads=2))
     with live(options, tmp_path_factory.mktemp("server")) as running:
         yield running
 
@@ -72,7 +72,7 @@ def test_other_values_are_refused(server: Live, value: object) -> None:
     assert "formality" in answer.json()["error"]
 
 
-def test_the_settings_of_the_page_name_the_languages(server: Live, options: Serve, tmp_path: Path) -> None:
+def test_the_settings_of_the_page_name_the_languages(server: Live, options: ServeOptions, tmp_path: Path) -> None:
     assert server.http.get("/frontend/settings").json()["formality"] == [{"source": "en", "target": "de"}]
     with live(options, tmp_path) as other:
         assert other.http.get("/frontend/settings").json()["formality"] == []

@@ -33,7 +33,7 @@ from translate.serving.access import KeyStore, Rates, RefusedError
 from translate.serving.engines import ModelPool, ModelUnavailableError
 from translate.serving.files import FileStore
 from translate.serving.schemas import TranslateRequest
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
@@ -91,7 +91,7 @@ def status_of(server: Live, sent: bytes) -> int:
 @pytest.mark.parametrize("alternatives", [0, 2])
 @pytest.mark.parametrize("text", [SENTENCES, SENTENCES.replace(". ", ".\n"), SENTENCES.replace(". ", ".\n\n")])
 def test_work_ends_at_the_next_sentence_after_its_time_or_its_client_is_gone(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, alternatives: int
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, alternatives: int
 ) -> None:
     """A check may take long, and it was made for each of the other sentences too."""
     with (
@@ -126,7 +126,7 @@ pipeline.missing = endless
 
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGHUP, 2)])
 def test_a_signal_ends_a_server_whose_thread_is_busy(
-    options: Serve, tmp_path: Path, number: signal.Signals, workers: int
+    options: ServeOptions, tmp_path: Path, number: signal.Signals, workers: int
 ) -> None:
     """It waited for the thread for ever."""
     mark, temporary = tmp_path / "begun", tmp_path / "temporary"
@@ -158,7 +158,7 @@ def test_a_signal_ends_a_server_whose_thread_is_busy(
     assert list(temporary.glob("translate-serve-*")) == []
 
 
-def test_nohup_keeps_workers_running(options: Serve) -> None:
+def test_nohup_keeps_workers_running(options: ServeOptions) -> None:
     """uvicorn would replace them."""
     from translate.serving.server import Workers, configuration
 
@@ -178,14 +178,14 @@ def test_nohup_keeps_workers_running(options: Serve) -> None:
 # Admission before the body is read
 
 
-def test_a_request_over_its_limit_is_refused_before_its_body_arrives(options: Serve, tmp_path: Path) -> None:
+def test_a_request_over_its_limit_is_refused_before_its_body_arrives(options: ServeOptions, tmp_path: Path) -> None:
     with live(replace(options, requests=1), tmp_path) as server:
         assert server.translate(GERMAN).status_code == 200
         for kind in ("application/json", FORM, "multipart/form-data; boundary=b"):
             assert status_of(server, head(10**6, kind=kind)) == 429
 
 
-def test_a_key_outside_of_the_body_admits_or_refuses_before_it_arrives(options: Serve, tmp_path: Path) -> None:
+def test_a_key_outside_of_the_body_admits_or_refuses_before_it_arrives(options: ServeOptions, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     good, used = store.add("good"), store.add("used", requests_per_minute=0)
     limits = replace(options, keys=store.path, requests=2)
@@ -205,7 +205,7 @@ def test_a_key_outside_of_the_body_admits_or_refuses_before_it_arrives(options: 
 
 
 def test_a_request_without_a_place_in_the_queue_is_refused_before_its_body_arrives(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
         live(replace(options, queue=1), tmp_path) as server,
@@ -222,7 +222,7 @@ def test_a_request_without_a_place_in_the_queue_is_refused_before_its_body_arriv
 
 @pytest.mark.parametrize("kind", ["json", "form", "multipart"])
 def test_others_are_served_while_a_large_body_is_read(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     text = " ".join([GERMAN] * 1000)
     fields = {"q": text, "source": "de", "target": "de"}
@@ -243,7 +243,7 @@ def test_others_are_served_while_a_large_body_is_read(
 @pytest.mark.parametrize("path", ["/translate", "/detect"])
 @pytest.mark.parametrize("text", ["", "a"])
 def test_a_list_of_too_many_texts_is_refused_before_the_work(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, text: str
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     """Two million empty texts stopped all other requests for two seconds; a million letters took a minute."""
     monkeypatch.setattr(schemas, "MOST_TEXTS", 7)
@@ -256,7 +256,7 @@ def test_a_list_of_too_many_texts_is_refused_before_the_work(
 
 @pytest.mark.parametrize("path", ["/translate", "/detect"])
 def test_a_text_of_too_many_lines_is_refused_before_the_work(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     """A million empty lines stopped all other requests for a second, and took their whole time."""
     monkeypatch.setattr(schemas, "MOST_TEXTS", 7)
@@ -322,7 +322,7 @@ def test_a_body_of_another_type_is_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("terms", [{"Haus|Hauses": "house", "See": "lake"}, "Haus|Hauses\thouse\nSee\tlake"])
-def test_a_glossary_counts_as_characters(options: Serve, tmp_path: Path, terms: dict[str, str] | str) -> None:
+def test_a_glossary_counts_as_characters(options: ServeOptions, tmp_path: Path, terms: dict[str, str] | str) -> None:
     n = len(terms) if isinstance(terms, str) else sum(map(len, [*terms, *terms.values()]))
     with live(replace(options, characters=len(GERMAN) + n, minute_characters=10**6), tmp_path) as server:
         assert server.translate(GERMAN, glossary=terms).status_code in (200, 400)  # 400: the model has no symbols
@@ -331,7 +331,7 @@ def test_a_glossary_counts_as_characters(options: Serve, tmp_path: Path, terms: 
 
 
 def test_a_glossary_is_built_in_the_queue_and_in_time(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
         live(replace(options, queue=1), tmp_path) as server,
@@ -347,7 +347,7 @@ def test_a_glossary_is_built_in_the_queue_and_in_time(
     until(lambda: not server.state.requests.n_active)
 
 
-def test_a_glossary_is_built_once(options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glossary_is_built_once(options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = list[object]()
     of, read_lines = Glossary.of, Glossary.read
     monkeypatch.setattr(Glossary, "of", lambda terms: (built.append(terms), of(terms))[1])
@@ -362,7 +362,7 @@ def test_a_glossary_is_built_once(options: Serve, tmp_path: Path, monkeypatch: p
 
 
 def test_requests_are_counted_in_memory_while_the_disk_is_full(
-    options: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    options: ServeOptions, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each request was answered with 500."""
     folder = tmp_path / "server"
@@ -406,7 +406,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("sent", [b"", b"GET", head(5)[:-2], head(5), head(5) + b"{"], ids=range(5))
 def test_a_connection_that_sends_nothing_is_closed(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(limits, "IDLE_SECONDS", 0.2)
     with live(options, tmp_path) as server, server.connect() as connection:
@@ -418,7 +418,7 @@ def test_a_connection_that_sends_nothing_is_closed(
 
 
 def test_a_connection_that_does_not_read_its_answer_is_closed(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "IDLE_SECONDS", 0.2)
     with live(options, tmp_path) as server, server.connect() as connection:
@@ -430,7 +430,7 @@ def test_a_connection_that_does_not_read_its_answer_is_closed(
 
 
 def test_a_connection_that_waits_for_its_answer_stays(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "IDLE_SECONDS", 0.5)
     with live(options, tmp_path) as server, ThreadPoolExecutor(1) as pool:
@@ -442,7 +442,9 @@ def test_a_connection_that_waits_for_its_answer_stays(
         assert answer.result().status_code == 200
 
 
-def test_idle_connections_give_way_to_new_ones(options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connections_give_way_to_new_ones(
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "most_connections", lambda: 5)
     with live(options, tmp_path) as server, contextlib.ExitStack() as opened:
         idle = [opened.enter_context(server.connect()) for _ in range(20)]
@@ -453,7 +455,7 @@ def test_idle_connections_give_way_to_new_ones(options: Serve, tmp_path: Path, m
 
 
 def test_without_idle_connections_a_new_one_is_told_to_come_back(
-    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: ServeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "most_connections", lambda: 1)
     with (
@@ -491,7 +493,7 @@ def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, mon
 
 
 def test_a_translated_file_without_room_is_no_error_of_the_server(
-    options: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    options: ServeOptions, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It was answered with 500 and a traceback in the log."""
     (tmp_path / "files").touch()  # no folder can be made there any more
@@ -514,7 +516,7 @@ SUGGESTION = {"q": "Hund", "s": "dog", "source": "de", "target": "en"}
 
 
 @pytest.fixture(scope="module")
-def suggested(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live, Path]]:
+def suggested(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live, Path]]:
     """A server that takes suggestions, also from one other origin, and the file of them."""
     folder = tmp_path_factory.mktemp("suggestions")
     file = folder / "suggestions"
@@ -557,7 +559,7 @@ def test_a_page_of_another_origin_cannot_suggest(
     assert file.exists() == (expected == 200)
 
 
-def test_suggestions_are_private_to_the_user_of_the_server(options: Serve, tmp_path: Path) -> None:
+def test_suggestions_are_private_to_the_user_of_the_server(options: ServeOptions, tmp_path: Path) -> None:
     file = tmp_path / "suggestions"
     with live(replace(options, suggestions=file), tmp_path / "server") as server:
         assert server.http.post("/suggest", json=SUGGESTION).status_code == 200
@@ -581,7 +583,7 @@ def test_suggestions_are_private_to_the_user_of_the_server(options: Serve, tmp_p
     ],
 )
 def test_the_address_of_a_client_is_what_its_proxy_says_and_not_the_client(
-    options: Serve, tmp_path: Path, proxy: str, sent: list[str], client: str
+    options: ServeOptions, tmp_path: Path, proxy: str, sent: list[str], client: str
 ) -> None:
     with live(replace(options, proxy=proxy, requests=1), tmp_path) as server:
         headers = [("X-Forwarded-For", value) for value in sent]

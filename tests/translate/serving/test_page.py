@@ -21,7 +21,7 @@ from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving.access import KeyStore
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import SUSPICIOUS
 
 Page = sync_api.Page
@@ -57,7 +57,7 @@ class WordByWord(TorchEngine):
 
 
 @pytest.fixture(scope="module")
-def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A server with API keys and word-by-word models."""
     folder = tmp_path_factory.mktemp("server")
     keys = folder / "keys.sqlite"
@@ -224,7 +224,7 @@ def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) ->
 @pytest.fixture(scope="module")
 def formal(parts: ModelFolder, tagged: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A server whose model into German has the forms of address, and begins a translation with their tag."""
-    with live(Serve(model=[parts.folder, tagged.folder]), tmp_path_factory.mktemp("formal")) as running:
+    with live(ServeOptions(model=[parts.folder, tagged.folder]), tmp_path_factory.mktemp("formal")) as running:
         running.state.service.pool._open = WordByWord.open
         yield running
 
@@ -391,7 +391,9 @@ def test_the_translation_of_paragraphs_is_that_of_the_whole(page: Page, server: 
     assert output(page) == whole["translatedText"]
 
 
-def test_typing_stays_within_the_limit_of_requests(browser: "sync_api.Browser", options: Serve, tmp_path: Path) -> None:
+def test_typing_stays_within_the_limit_of_requests(
+    browser: "sync_api.Browser", options: ServeOptions, tmp_path: Path
+) -> None:
     """With `--requests 20`, 22 seconds of typing once sent 23 requests, and four were refused."""
     with live(replace(options, requests=20), tmp_path) as running, visited(browser, running) as context:
         running.state.service.pool._open = WordByWord.open
@@ -899,7 +901,7 @@ def test_scripts_and_styles_are_files_of_the_server(page: Page, server: Live) ->
 
 
 def test_screenshots(
-    request: pytest.FixtureRequest, browser: "sync_api.Browser", tmp_path: Path, options: Serve
+    request: pytest.FixtureRequest, browser: "sync_api.Browser", tmp_path: Path, options: ServeOptions
 ) -> None:
     """Run with `--screenshots FOLDER`; docs/images has the pictures named page."""
     folder = request.config.getoption("screenshots")
@@ -910,7 +912,7 @@ def test_screenshots(
         "This sentence is in English already."
     )
     models = [path for _, path in registry.installed()]
-    with live(Serve(model=models), tmp_path) as running:
+    with live(ServeOptions(model=models), tmp_path) as running:
         for width in WIDTHS:
             for theme in THEMES:
                 page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=theme)

@@ -35,7 +35,7 @@ from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.glossaries import Glossaries
 from translate.serving.observing import _forget_dead
 from translate.serving.service import Service
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 from translate.text.translation import Opening
 
 
@@ -101,7 +101,7 @@ def test_mistakes_with_keys_give_a_one_sentence_error(
 def test_limits_count_the_addresses_of_an_ipv6_network_as_one(host: str, name: str, tmp_path: Path) -> None:
     with closing(Rates(tmp_path / "rates.sqlite")) as rates:
         request = Request({"type": "http", "client": (host, 5000), "state": {}})
-        assert Access(Serve(), None, rates).admit(request, "").name == f"address {name}"
+        assert Access(ServeOptions(), None, rates).admit(request, "").name == f"address {name}"
 
 
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
@@ -140,14 +140,14 @@ def test_mistakes_at_the_start_give_a_one_sentence_error(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (Serve(), (4, 2)),
-        (Serve(workers=3), (3, 1)),
-        (Serve(workers=11), (1, 1)),
-        (Serve(workers=3, opening=Opening(threads=5)), (4, 1)),
+        (ServeOptions(), (4, 2)),
+        (ServeOptions(workers=3), (3, 1)),
+        (ServeOptions(workers=11), (1, 1)),
+        (ServeOptions(workers=3, opening=Opening(threads=5)), (4, 1)),
     ],
 )
 def test_workers_share_the_cores_that_the_process_may_use(
-    monkeypatch: pytest.MonkeyPatch, options: Serve, expected: tuple[int, int]
+    monkeypatch: pytest.MonkeyPatch, options: ServeOptions, expected: tuple[int, int]
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "9")
     assert _threads(options) == expected

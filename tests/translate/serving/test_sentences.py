@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.serving.settings import Serve
+from translate.serving.settings import ServeOptions
 
 GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
 LINES = st.lists(st.sampled_from([GERMAN, FOREIGN, "die Katze singt! ", "  ", "42", "\n", "\r\n", "\t"]), max_size=5)
 
 
 @pytest.fixture(scope="module")
-def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(options: ServeOptions, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with live(options, tmp_path_factory.mktemp("server")) as running:
         yield running
 
@@ -91,7 +91,7 @@ def test_blank_text_has_no_words_to_align(server: Live) -> None:
     assert align(server, q=" ", translation=" ") == {"source": [], "target": [], "weights": []}
 
 
-def test_alignment_can_be_turned_off(options: Serve, tmp_path: Path) -> None:
+def test_alignment_can_be_turned_off(options: ServeOptions, tmp_path: Path) -> None:
     with live(replace(options, alignment=False), tmp_path) as server:
         assert align(server, q=GERMAN, translation="x") == (403, "Alignment is disabled on this server.")
         assert server.http.get("/frontend/settings").json()["alignment"] is False

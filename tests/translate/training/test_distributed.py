@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 import translate
 from translate.commands import train
-from translate.commands.train import Train
+from translate.commands.train import TrainOptions
 from translate.corpus.batches import Batch, BatchFeed, Position
 from translate.corpus.prepare import Mixture
 from translate.errors import UserError
@@ -170,7 +170,7 @@ def test_two_ranks_fine_tune_as_one_process_with_the_same_batches(
     assert code == 0, errors
     monkeypatch.chdir(tmp_path)
     accumulate = ["training.accumulate=4"]
-    train.run(Train(config=Path("toy.json"), run=Path("one"), from_model=Path("parent"), overrides=accumulate))
+    train.run(TrainOptions(config=Path("toy.json"), run=Path("one"), from_model=Path("parent"), overrides=accumulate))
     one, two = (records(tmp_path / name, "train") for name in ("one", "two"))
     assert [r["tokens"] for r in two] == [r["tokens"] for r in one]
     for key in ("loss", "grad_norm"):

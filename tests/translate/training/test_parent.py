@@ -15,8 +15,8 @@ from tests.translate.training.test_loop import metrics
 from transformer.config import SearchConfig, load_config
 from transformer.model import Transformer
 from translate.commands import prepare, train
-from translate.commands.prepare import Prepare
-from translate.commands.train import Train
+from translate.commands.prepare import PrepareOptions
+from translate.commands.train import TrainOptions
 from translate.corpus.prepare import Prepared
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
@@ -44,7 +44,7 @@ def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **cha
     settings = {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
     settings["tokenizer"] = changes.get("tokenizer", {})
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
-    train.run(Train(config=Path("tuned.json"), run=Path(run), resume=resume, from_model=parent))
+    train.run(TrainOptions(config=Path("tuned.json"), run=Path(run), resume=resume, from_model=parent))
     return Path(run)
 
 
@@ -329,14 +329,14 @@ def test_a_run_with_replay_learns_from_both_corpora_and_resumes_bit_for_bit(toy,
 def test_a_corpus_may_be_prepared_before_fine_tuning(toy, parent, capsys):
     settings = {**toy.settings, "tokenizer": {}}
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
-    prepare.run(Prepare(config=Path("tuned.json"), from_model=parent))
+    prepare.run(PrepareOptions(config=Path("tuned.json"), from_model=parent))
     tokenizer = (parent / "tokenizer.model").read_bytes()
     assert Path("prepared/tuned/tokenizer.model").read_bytes() == tokenizer
     capsys.readouterr()
     fine_tune(toy, "tuned", parent)
     assert "prepared/tuned is up to date" in "".join(capsys.readouterr())
     with pytest.raises(UserError, match=r"vocab_size = 77 in the experiment"):
-        prepare.run(Prepare(config=Path("tuned.json"), overrides=["tokenizer.vocab_size=77"], from_model=parent))
+        prepare.run(PrepareOptions(config=Path("tuned.json"), overrides=["tokenizer.vocab_size=77"], from_model=parent))
 
 
 @pytest.mark.parametrize("kind", ["two tokenizers", "several target languages"])

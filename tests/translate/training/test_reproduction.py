@@ -11,7 +11,7 @@ import torch
 from tests.translate.training.conftest import before_update, interrupt
 from translate.commands import train
 from translate.commands.main import EXIT_MISTAKE, main
-from translate.commands.train import EXIT_DIFFERENT, Train
+from translate.commands.train import EXIT_DIFFERENT, TrainOptions
 from translate.training.reproduction import Original, first_difference
 from translate.training.run import Run, environment
 
@@ -26,7 +26,7 @@ def trained(toy, name: str, *, resume: bool = False, from_model: Path | None = N
     settings = {**toy.settings, "training": {**toy.settings["training"], **training}}
     Path("toy.json").write_text(json.dumps(settings), encoding="utf-8")
     run = Path("runs") / name
-    train.run(Train(config=Path("toy.json"), run=run, resume=resume, from_model=from_model))
+    train.run(TrainOptions(config=Path("toy.json"), run=run, resume=resume, from_model=from_model))
     return run
 
 
