@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from transformer.config import SearchConfig
 from translate.commands.lines import Lines, TranslationOptions, check_paths, open_lines
-from translate.commands.text import find_model, run_job, settings
+from translate.commands.text import find_model, process, settings
 from translate.errors import UserError, say
 from translate.files import json_sha256, read_lines, sha256
 from translate.machine import set_up_torch
@@ -84,7 +84,7 @@ def run(options: DecodeOptions) -> None:
     """Translate each line as one sentence, without checks; UserError for wrong input."""
     check_paths(options)
     lines = open_lines(options)
-    run_job(DecodeJob(options), lines)
+    process(DecodeProcessor(options), lines)
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class _Line(Piece):
     prefix: str = ""
 
 
-class DecodeJob:
-    """Models, search and the form of the output; see `translate.commands.text.Job`.
+class DecodeProcessor:
+    """Translates lines by search alone, in the form that the options ask for; see `translate.commands.text.Processor`.
 
     Raises UserError if a model cannot be used or an option is out of range.
     """

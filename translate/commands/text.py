@@ -81,7 +81,7 @@ def run(options: TextOptions) -> None:
         with writable(options.output, force=options.force) as file:
             Session(options, Output(file)).run(lines)
         return
-    run_job(TextJob(options, open_translator(options)), lines)
+    process(TextProcessor(options, open_translator(options)), lines)
 
 
 def run_document(options: TextOptions) -> None:
@@ -139,8 +139,8 @@ def open_translator(options: TranslationOptions) -> "Translator":
     return translator
 
 
-class Job(Protocol):
-    """What a command does with the lines."""
+class Processor(Protocol):
+    """What a command makes of its lines: pieces, and an answer to each; `process` reads and writes them."""
 
     @property
     def options(self) -> TranslationOptions:
@@ -160,8 +160,8 @@ class Job(Protocol):
         """Return everything that the output depends on, except the text, as plain data."""
 
 
-class TextJob:
-    """Translates pieces by all stages, and keeps their layout; see `Job`."""
+class TextProcessor:
+    """Translates pieces by all stages, and keeps their layout; see `Processor`."""
 
     flags = tuple(WARNINGS)
 
@@ -208,39 +208,39 @@ def settings(options: TranslationOptions, translator: "Translator") -> dict[str,
     }
 
 
-def run_job(job: Job, lines: Lines) -> None:
+def process(processor: Processor, lines: Lines) -> None:
     """Write the answers to all lines to the output of the options, or continue it, and say how long it took."""
-    options, start = job.options, time.perf_counter()
+    options, start = processor.options, time.perf_counter()
     if options.resume:
         assert options.input is not None  # ensured by `check_paths`
         assert options.output is not None
         from translate.commands.resuming import GrowingFile
 
-        known = job.settings() | {"source_sha256": sha256(options.input)}
+        known = processor.settings() | {"source_sha256": sha256(options.input)}
         with GrowingFile(Path(os.path.realpath(options.output)), known, force=options.force).opened() as out:
-            n_lines = write(job, lines, out)
+            n_lines = write(processor, lines, out)
     else:
         with writable(options.output, force=options.force) as file:
-            n_lines = write(job, lines, Output(file))
+            n_lines = write(processor, lines, Output(file))
     if options.input is not None and n_lines:
         seconds = time.perf_counter() - start
         lines_said = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
         say(f"{lines_said} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
-def write(job: Job, lines: Lines, out: Output) -> int:
+def write(processor: Processor, lines: Lines, out: Output) -> int:
     """Write the answers to all lines, window by window; return the number of lines that were translated now."""
-    options, notes = job.options, Notes(job.flags)
+    options, notes = processor.options, Notes(processor.flags)
     n_bytes, n_lines, n_new, n_windows = 0, 0, 0, 0
     with _progress(options.input.stat().st_size if options.input else None) as advance:
-        windows = formats.windows(job.pieces(lines), lines.is_ready, _first_window(options))
+        windows = formats.windows(processor.pieces(lines), lines.is_ready, _first_window(options))
         for n_windows, window in enumerate(windows, start=1):
             n_window = sum(piece.text.count("\n") for piece in window)
             if out.wants(n_windows):
                 n_new += n_window
                 if n_windows == 1 and not options.as_json:
                     out.write(lines.mark)
-                for text in _written(job, window, notes, n_lines + 1):
+                for text in _written(processor, window, notes, n_lines + 1):
                     out.write(text)
                 out.end_window()
             n_lines += n_window
@@ -258,15 +258,15 @@ def write(job: Job, lines: Lines, out: Output) -> int:
     return n_new
 
 
-def _written(job: Job, window: Sequence[Piece], notes: Notes, n: int) -> Iterator[str]:
+def _written(processor: Processor, window: Sequence[Piece], notes: Notes, n: int) -> Iterator[str]:
     """Yield the output for each piece of a window that begins in line `n`; JSON has a line for each answer."""
-    answers = job.answers([piece for piece in window if piece.translate])
+    answers = processor.answers([piece for piece in window if piece.translate])
     for piece in window:
         if piece.translate:
             best, text = next(answers)
             notes.add(best, n)
-            yield f"{text}\n" if job.options.as_json else text
-        elif not job.options.as_json:
+            yield f"{text}\n" if processor.options.as_json else text
+        elif not processor.options.as_json:
             yield piece.text
         n += piece.text.count("\n")
 
@@ -310,7 +310,7 @@ class Session:
                     typed.name = _pair(translator)
                     say(f"translating {typed.name}")
                 else:
-                    write(TextJob(self._options, translator), given_lines(entry), self._out)
+                    write(TextProcessor(self._options, translator), given_lines(entry), self._out)
             except KeyboardInterrupt:
                 say("stopped")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.config import SearchConfig
 from transformer.model import Transformer
-from translate.commands.decode import DecodeJob
+from translate.commands.decode import DecodeProcessor
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -201,7 +201,7 @@ def test_mistakes_give_a_one_sentence_error(
 def test_prefixes_for_another_number_of_lines_are_refused_before_the_search(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.commands.decode.DecodeJob.answers", None)
+    monkeypatch.setattr("translate.commands.decode.DecodeProcessor.answers", None)
     assert main(["decode", "--prefixes", name, *LINES]) == 2
     assert f"translate: {name}: has {'fewer' if name == 'few' else 'more'} lines than" in capsys.readouterr().err
 
@@ -222,7 +222,7 @@ def test_a_resumed_file_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.text.formats.WINDOW", 6)
     arguments = ["decode", "--prefix", "the", "--align", "--input", "in", "--output"]
     assert main([*arguments, "whole"]) == 0
-    answers, n_windows = DecodeJob.answers, 0
+    answers, n_windows = DecodeProcessor.answers, 0
 
     def stopping(*given: object) -> object:
         nonlocal n_windows
@@ -232,7 +232,7 @@ def test_a_resumed_file_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise KeyboardInterrupt
             yield answer
 
-    monkeypatch.setattr(DecodeJob, "answers", stopping)
+    monkeypatch.setattr(DecodeProcessor, "answers", stopping)
     codes = [main([*arguments, "parts", "--resume"])]
     while codes[-1] and len(codes) < 99:
         codes.append(main([*arguments, "parts", "--resume"]))
