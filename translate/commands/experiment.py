@@ -55,7 +55,7 @@ def run(options: ExperimentOptions) -> int:
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
     from translate.experiments.plan import open_folder, plan
-    from translate.experiments.table import Table
+    from translate.experiments.table import ResultTable
     from translate.training.parent import Parent
 
     parent = Parent.open(Path(grid.from_model), say) if grid.from_model else None
@@ -72,7 +72,7 @@ def run(options: ExperimentOptions) -> int:
                 say(f"submitted {len(submitted)} jobs, {submitted[0].job_id} first; see the table with --table")
                 return 0
             runner.run_here(missing, folder, side_by_side=options.side_by_side, say=say)
-            table = Table.build(grid, jobs, options.paired)
+            table = ResultTable.build(grid, jobs, options.paired)
     except BlockingIOError as error:
         raise UserError(f"{folder}: another process runs this grid; wait for it, or name another --out") from error
     print("\n\n".join([rendered(table.rows(), "simple"), "\n".join(table.notes())]))

@@ -49,7 +49,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """The results of a grid."""
 
     grid: Grid
@@ -57,7 +57,7 @@ class Table:
     paired: Test
 
     @classmethod
-    def build(cls, grid: Grid, jobs: Sequence[Job], paired: Test) -> "Table":
+    def build(cls, grid: Grid, jobs: Sequence[Job], paired: Test) -> "ResultTable":
         """Read all records; UserError if one was changed by hand."""
         lines = {row: Line(row) for row in grid.rows}
         for task in sorted((task for job in jobs for task in job.tasks), key=lambda task: task.seed):

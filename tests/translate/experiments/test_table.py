@@ -22,7 +22,7 @@ from translate.evaluation.scores import metrics
 from translate.experiments import records, runner
 from translate.experiments.plan import Job
 from translate.experiments.runner import fail
-from translate.experiments.table import Table, p_value, rank_correlation, spread
+from translate.experiments.table import ResultTable, p_value, rank_correlation, spread
 from translate.files import locked, read_json, write_json
 from translate.tables import rendered
 
@@ -38,9 +38,9 @@ def folder(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def table_of(folder: Path) -> tuple[Table, list[Job]]:
+def table_of(folder: Path) -> tuple[ResultTable, list[Job]]:
     grid, jobs = jobs_of(folder.parent / "norm.toml", folder)
-    return Table.build(grid, jobs, "bootstrap"), jobs
+    return ResultTable.build(grid, jobs, "bootstrap"), jobs
 
 
 def test_each_row_has_mean_and_deviation_over_seeds(folder: Path) -> None:
@@ -58,7 +58,7 @@ def test_each_row_has_mean_and_deviation_over_seeds(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["seeds", "perplexity", "BLEU toy", "p toy", "remarks"])
 def test_an_axis_called_like_another_column_has_one_of_its_own(name: str, write: Write, tmp_path: Path) -> None:
     grid = f'config = "toy.toml"\nbaseline = {{ "{name}" = "few" }}\n[axes."{name}"]\nfew = {{}}\nmore = {{}}\n'
-    rows = Table.build(*jobs_of(write(grid), tmp_path / "out"), "bootstrap").rows()
+    rows = ResultTable.build(*jobs_of(write(grid), tmp_path / "out"), "bootstrap").rows()
     assert [list(row.values())[0] for row in rows] == ["few", "more"]
     assert {(row["seeds"], row["perplexity"], row["BLEU toy"], row["p toy"]) for row in rows} == {("0", "", "", "")}
     assert [row["remarks"] for row in rows] == ["baseline; seed 1: not run yet", "seed 1: not run yet"]
@@ -214,7 +214,7 @@ def test_a_run_directory_that_cannot_be_made_becomes_the_reason(write: Write, tm
     grid, jobs = jobs_of(write(GRID), tmp_path / "out", trainings)
     trainings.write_text("a file", encoding="utf-8")
     run(jobs[:1], tmp_path)
-    rows = Table.build(grid, jobs, "bootstrap").rows()
+    rows = ResultTable.build(grid, jobs, "bootstrap").rows()
     assert any("seed 1: NotADirectoryError" in row["remarks"] for row in rows)
 
 
@@ -281,7 +281,7 @@ def test_perplexities_of_several_tokenizers_have_a_note(write: Write, tmp_path: 
         section = "tokenizer" if expected else "model"
         first = values[1:].partition(",")[0]
         grid = f'config = "toy.toml"\nbaseline = {{ {axis} = {first} }}\n[axes]\n{section}.{axis} = {values}\n'
-        table = Table.build(*jobs_of(write(grid), tmp_path / axis), "bootstrap")
+        table = ResultTable.build(*jobs_of(write(grid), tmp_path / axis), "bootstrap")
         assert any("different tokenizers" in note for note in table.notes()) == expected
 
 
