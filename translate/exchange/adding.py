@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from transformer.config import CheckpointError
 from translate.errors import Say, UserError, reason
 from translate.exchange import download, importing
-from translate.exchange.argos_package import Package
+from translate.exchange.argos_package import ArgosPackage
 from translate.files import json_sha256, locked, new_folder, recover_folders, sha256, write_text
 from translate.inference.translator import open_engine
 from translate.models import folder as model_folder
@@ -402,7 +402,7 @@ def _from_address(source: str) -> Iterator[_Found]:
 
 
 def _from_package(path: Path, source: str, kind: origin.Kind) -> _Found:
-    with Package(path, source) as package:
+    with ArgosPackage(path, source) as package:
         return _Found(path, package.name, Origin(kind, source, revision=package.version, sha256=sha256(path)))
 
 
@@ -493,7 +493,7 @@ def _write_model(found: _Found, wanted: Wanted, new: Path) -> str:
     """Write the files of the model into the folder `new`; return whether it was compared with the original."""
     languages = {"source": wanted.source_language, "target": wanted.target_language}
     if found.path.is_file():
-        with Package(found.path, found.origin.source) as package:
+        with ArgosPackage(found.path, found.origin.source) as package:
             package.extract(new)
         return ""
     if own := model_in(found.path, exported=True):

@@ -106,7 +106,7 @@ def _metadata(source: str, target: str) -> dict[str, str]:
     }
 
 
-class Package:
+class ArgosPackage:
     """A package that is open for reading; UserError if it is damaged, or no package of a translation model.
 
     Attributes:
@@ -139,7 +139,7 @@ class Package:
         if self.metadata.get("target_prefix"):
             raise UserError(f"{shown}: its model needs a target_prefix, which is not supported here; name another one")
 
-    def __enter__(self) -> "Package":
+    def __enter__(self) -> "ArgosPackage":
         return self
 
     def __exit__(self, *_: object) -> None:

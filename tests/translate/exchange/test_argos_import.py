@@ -15,7 +15,7 @@ from tests.translate.exchange import packages
 from translate.commands.main import main
 from translate.corpus.moses_bpe import MosesBpe
 from translate.errors import UserError
-from translate.exchange.argos_package import Package
+from translate.exchange.argos_package import ArgosPackage
 from translate.inference.translator import Translator
 from translate.models.folder import TranslationSpec, Weights
 from translate.text.translation import Search
@@ -277,7 +277,7 @@ def test_an_encrypted_package_is_named_as_one(models: Path, tmp_path: Path, caps
 def test_the_codes_of_packages_are_those_that_users_write(code: str, ours: str, tmp_path: Path) -> None:
     metadata = json.dumps({**packages.METADATA, "to_code": code}).encode()
     path = packages.write(tmp_path / "x.zip", {"metadata.json": metadata})
-    with Package(path, "x.zip") as package:
+    with ArgosPackage(path, "x.zip") as package:
         assert (package.source, package.target) == ("de", ours)
 
 
@@ -316,6 +316,6 @@ def test_merges_are_those_of_either_version(tmp_path: Path) -> None:
 
 def test_the_package_of_a_file_is_closed_and_names_its_model(tmp_path: Path) -> None:
     path = packages.write(tmp_path / "x.zip", packages.files(tmp_path / "model", SENTENCES))
-    with Package(path, "x.zip") as package:
+    with ArgosPackage(path, "x.zip") as package:
         assert (package.name, package.version) == ("argos-de-en", "1.7")
     path.unlink()
