@@ -66,7 +66,7 @@ def label(piece: str) -> str:
 
 
 @dataclass
-class Node:
+class SearchNode:
     """One candidate of a search.
 
     Attributes:
@@ -83,7 +83,7 @@ class Node:
     probability: float
     log_prob: float
     fate: Fate = "pruned"
-    children: list["Node"] = field(default_factory=list)
+    children: list["SearchNode"] = field(default_factory=list)
     score: float | None = None
     name: str = ""
 
@@ -102,8 +102,8 @@ class RecordedStep:
 
     def __init__(self, step: Step, config: SearchConfig, max_length: int) -> None:
         self.step, self.config, self.max_length = step, config, max_length
-        self.root = Node(config.bos, 1.0, 0.0, "kept")
-        self._live: list[Node | None] = [self.root, *[None] * (config.beam_size - 1)]
+        self.root = SearchNode(config.bos, 1.0, 0.0, "kept")
+        self._live: list[SearchNode | None] = [self.root, *[None] * (config.beam_size - 1)]
         self._parents = list(range(config.beam_size))
         self._length = 0
 
@@ -129,7 +129,7 @@ class RecordedStep:
             parent, token = self._live[place // n_tokens], place % n_tokens
             if parent is None or log_prob == float("-inf"):
                 continue
-            node = Node(token, log_prob_NV.flatten()[place].exp().item(), log_prob)
+            node = SearchNode(token, log_prob_NV.flatten()[place].exp().item(), log_prob)
             if token == eos and rank < self.config.beam_size:
                 node.fate, node.score = "finished", log_prob / self.config.penalty(self._length)
             parent.children.append(node)
@@ -144,7 +144,7 @@ class RecordedStep:
         self.step.keep(index_B)
 
 
-def _child(node: Node | None, token: int) -> Node | None:
+def _child(node: SearchNode | None, token: int) -> SearchNode | None:
     """Return the continuation of a hypothesis that the search kept; None for a place in the beam that is empty."""
     child = None if node is None else next((child for child in node.children if child.token == token), None)
     if child is not None:
@@ -162,7 +162,7 @@ class BeamPicture:
     """
 
     title: str
-    root: Node
+    root: SearchNode
 
     @property
     def best(self) -> float:
@@ -173,7 +173,7 @@ class BeamPicture:
         """Return the tree, one hypothesis per line, and in one line the pruned continuations of each."""
         return "\n".join([self.title, "", *self._lines(self.root, "")])
 
-    def _lines(self, node: Node, indent: str) -> Iterator[str]:
+    def _lines(self, node: SearchNode, indent: str) -> Iterator[str]:
         shown = [child for child in node.children if child.fate != "pruned"]
         pruned = [f"{child.name} {child.probability:.3f}" for child in node.children if child.fate == "pruned"]
         last = len(shown) + bool(pruned) - 1
@@ -184,7 +184,7 @@ class BeamPicture:
         if pruned:
             yield f"{indent}{_LAST} pruned: {', '.join(pruned)}"
 
-    def _end(self, node: Node) -> str:
+    def _end(self, node: SearchNode) -> str:
         if node.score is None:
             return ""
         return f"  score {node.score:.3f}" + ("  best" if node.score == self.best else "")
@@ -201,7 +201,7 @@ class BeamPicture:
         self._draw(axes, self.root, 0, rows)
         return figure
 
-    def _draw(self, axes: "Axes", node: Node, depth: int, rows: dict[int, float]) -> bool:
+    def _draw(self, axes: "Axes", node: SearchNode, depth: int, rows: dict[int, float]) -> bool:
         """Draw a node and what follows it; return whether the result is among them."""
         is_best = node.score is not None and node.score == self.best
         drawn = [self._draw(axes, child, depth + 1, rows) for child in node.children]
@@ -228,14 +228,14 @@ class BeamPicture:
         return is_best
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def _nodes(node: SearchNode) -> Iterator[SearchNode]:
     """Yield a node and everything below it, in the order of a text."""
     yield node
     for child in node.children:
         yield from _nodes(child)
 
 
-def _depth(node: Node) -> int:
+def _depth(node: SearchNode) -> int:
     return 1 + max((_depth(child) for child in node.children), default=0)
 
 

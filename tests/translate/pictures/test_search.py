@@ -13,15 +13,15 @@ from transformer.search.model_step import ModelStep, source_batch
 from translate.models.folder import ModelFolder
 from translate.pictures.search import (
     TEMPERATURES,
-    Node,
     RecordedStep,
+    SearchNode,
     beam_picture,
     temperature_picture,
     with_temperature,
 )
 
 
-def paths(node: Node, tokens: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Node]]:
+def paths(node: SearchNode, tokens: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], SearchNode]]:
     for child in node.children:
         yield (*tokens, child.token), child
         yield from paths(child, (*tokens, child.token))
@@ -45,7 +45,7 @@ def test_each_step_keeps_the_best_hypotheses_up_to_the_beam_size() -> None:
     config = SearchConfig(beam_size=3)
     step = RecordedStep(TableStep([1], vocab_size=7), config, max_length=6)
     beam_search(step, [6], config)
-    by_length: dict[int, list[Node]] = {}
+    by_length: dict[int, list[SearchNode]] = {}
     for tokens, node in paths(step.root):
         by_length.setdefault(len(tokens), []).append(node)
     for nodes in by_length.values():
@@ -60,7 +60,7 @@ def test_the_probabilities_on_a_path_multiply_to_that_of_the_hypothesis() -> Non
     step = RecordedStep(TableStep([4], vocab_size=7), config, max_length=4)
     beam_search(step, [4], config)
 
-    def check(node: Node, log_prob: float) -> None:
+    def check(node: SearchNode, log_prob: float) -> None:
         for child in node.children:
             assert child.log_prob == pytest.approx(log_prob + math.log(child.probability), abs=1e-4)
             check(child, child.log_prob)
