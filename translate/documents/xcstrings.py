@@ -58,7 +58,7 @@ class _String:
 Shape = Mapping[str, "Shape"] | str  # of a translation: raw JSON, or members
 
 
-class Catalog:
+class StringCatalog:
     """A string catalog; see `Document`."""
 
     def __init__(self, file: Text, reading: Reading) -> None:
@@ -279,6 +279,6 @@ def _dumped(value: Shape, level: int, step: str, colon: str, newline: str) -> st
     return f"{{{line}{f',{line}'.join(members)}{newline}{step * level}}}"
 
 
-def read(data: bytes, reading: Reading) -> Catalog:
+def read(data: bytes, reading: Reading) -> StringCatalog:
     """Divide a string catalog."""
-    return Catalog(Text.read(data, reading), reading)
+    return StringCatalog(Text.read(data, reading), reading)
