@@ -15,7 +15,7 @@ from dataclasses import replace
 from translate.documents.archive import Archive
 from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
-from translate.documents.runs import Holder, Item, Run, is_code_style, paragraph
+from translate.documents.runs import Holder, Item, TextRun, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -235,7 +235,7 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles
 
 def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> list[Item]:
     """Return the texts, elements and ranges of a paragraph; spans of code are objects."""
-    out, runs, around = list[Item](), [Run()], _around_elements(atoms)
+    out, runs, around = list[Item](), [TextRun()], _around_elements(atoms)
     i = 0
     while i < len(atoms):
         atom = atoms[i]
@@ -246,7 +246,7 @@ def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> 
             i = partners[i]
         elif span and atom.kind is AtomKind.OPEN:
             opening = runs[-1].opening + atom.token.raw
-            runs.append(Run(opening, atoms[partners[i]].token.raw + runs[-1].closing, key=opening))
+            runs.append(TextRun(opening, atoms[partners[i]].token.raw + runs[-1].closing, key=opening))
         elif span and atom.kind is AtomKind.CLOSE:
             runs.pop()
         else:
@@ -291,7 +291,7 @@ def _around_elements(atoms: Sequence[Atom]) -> set[int]:
     return found
 
 
-def _item(atom: Atom, run: Run) -> Item:
+def _item(atom: Atom, run: TextRun) -> Item:
     item = Item(atom.kind, atom.token, atom.raw, atom.text, run=run, parts=[(run, atom.raw)])
     name = atom.token.name
     if name in ("text:bookmark-start", "text:reference-mark-start", "text:bookmark-end", "text:reference-mark-end"):

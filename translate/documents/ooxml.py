@@ -16,7 +16,7 @@ from functools import lru_cache
 from translate.documents.archive import Archive
 from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
-from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, Run, is_code_style, paragraph
+from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, TextRun, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -201,7 +201,7 @@ class _Code:
         found = self._PARAGRAPH.search(as_read(properties.raw))
         return found is not None and found[1] in self._ids
 
-    def is_run(self, run: Run) -> bool:
+    def is_run(self, run: TextRun) -> bool:
         """Return whether a run has a style of code."""
         found = self._RUN.search(run.key) if self._ids and run.key else None
         return found is not None and found[1] in self._ids
@@ -317,7 +317,7 @@ class _Reader:
     def __init__(self, code: "_Code") -> None:
         self._styles = code
         self._out = list[Item]()
-        self._run = Run()
+        self._run = TextRun()
         self._code: Item | None = None  # a field whose result has not begun
         self._depth = 0  # of fields within the instruction of a field
         self._holder = b""  # the start tag of the text that has begun; white space elsewhere is none
@@ -330,9 +330,9 @@ class _Reader:
                 self._holder = atom.token.raw if atom.kind is AtomKind.OPEN else b""
             elif atom.token.name in _RUNS:
                 opening = atom.token.raw if atom.kind is AtomKind.OPEN else b""
-                self._run = Run(opening, b"</" + _name(opening) + b">") if opening else Run()
+                self._run = TextRun(opening, b"</" + _name(opening) + b">") if opening else TextRun()
             elif atom.token.name in _PROPERTIES and self._run.opening:
-                self._run = Run(self._run.opening, self._run.closing, atom.raw, _key(as_read(atom.raw)))
+                self._run = TextRun(self._run.opening, self._run.closing, atom.raw, _key(as_read(atom.raw)))
             elif atom.kind is AtomKind.TEXT:
                 if self._holder or atom.token.kind is Kind.START:
                     self._text(atom)
@@ -371,7 +371,7 @@ class _Reader:
         elif name == "w:sdtContent" and atom.kind is AtomKind.CLOSE:
             self._content_end = [*atom.raw]
         elif name == "w:sdt" and atom.kind is AtomKind.CLOSE:
-            item.parts = [(Run(), [*self._content_end, *atom.raw])]
+            item.parts = [(TextRun(), [*self._content_end, *atom.raw])]
             self._content_end = []
             self._add(item)
         elif name in ("w:commentRangeStart", "w:bookmarkStart", "w:commentRangeEnd", "w:bookmarkEnd"):

@@ -36,7 +36,7 @@ _WIDTHLESS = AtomKind.POINT, AtomKind.SPACE
 
 
 @dataclass(slots=True)
-class Run:
+class TextRun:
     """The format of a text; without tags, that of a text that is in no run.
 
     Attributes:
@@ -58,7 +58,7 @@ class Run:
         return len(self.opening) + properties + len(self.closing)
 
 
-_NO_RUN = Run()
+_NO_RUN = TextRun()
 
 
 @dataclass(slots=True)
@@ -72,8 +72,8 @@ class Item(Atom):
         is_field: of OPEN, whether it is an object if it has no text.
     """
 
-    run: Run = field(default_factory=Run)
-    parts: list[tuple[Run, Sequence[Piece]]] = field(default_factory=list)
+    run: TextRun = field(default_factory=TextRun)
+    parts: list[tuple[TextRun, Sequence[Piece]]] = field(default_factory=list)
     range: str = ""
     is_field: bool = False
 
@@ -178,10 +178,10 @@ def _with_objects(items: Sequence[Item], partners: Mapping[int, int]) -> list[It
     return out
 
 
-def _set_bases(items: Sequence[Item]) -> Run:
+def _set_bases(items: Sequence[Item]) -> TextRun:
     """Set the format of plain text within each pair, which most of it has, and return that of the paragraph."""
     first = next(item.run for item in items if item.kind is AtomKind.TEXT)
-    runs, opened = dict[bytes, Run](), list[Item]()
+    runs, opened = dict[bytes, TextRun](), list[Item]()
     counts: list[dict[bytes, int]] = [{}]
     for item in items:
         if item.kind is AtomKind.TEXT:
@@ -195,17 +195,17 @@ def _set_bases(items: Sequence[Item]) -> Run:
     return _base(counts[0], runs, first)
 
 
-def _base(counts: Mapping[bytes, int], runs: Mapping[bytes, Run], first: Run) -> Run:
+def _base(counts: Mapping[bytes, int], runs: Mapping[bytes, TextRun], first: TextRun) -> TextRun:
     """Return the format of most characters; a run without properties if there are none."""
     if counts:
         return runs[max(counts, key=lambda key: counts[key])]
     return replace(first, properties=(), key=b"") if first.properties else _NO_RUN if first.key else first
 
 
-def _with_formats(items: Sequence[Item], root: Run) -> list[Item]:
+def _with_formats(items: Sequence[Item], root: TextRun) -> list[Item]:
     """Return the items with a pair around each text whose format is not that of plain text around it."""
     out, bases = list[Item](), [root]
-    inside: Run | None = None  # the format of the open pair
+    inside: TextRun | None = None  # the format of the open pair
     after = 0  # items since the last text in it
 
     def close() -> None:
@@ -251,7 +251,7 @@ class _Paragraph(Content):
 
     original: list[Piece] = field(kw_only=True)
     around: tuple[Sequence[Item], Sequence[Item]] = field(kw_only=True)
-    root: Run = field(kw_only=True)
+    root: TextRun = field(kw_only=True)
     holder: Holder = field(kw_only=True)
 
     @property
@@ -324,7 +324,7 @@ class _Writer:
             elif part:
                 self.out.append(data)
 
-    def _enter(self, run: Run) -> None:
+    def _enter(self, run: TextRun) -> None:
         if run.key != self._run.key or bool(run.opening) != bool(self._run.opening):
             self.leave()
             self.out += [run.opening, *run.properties]
