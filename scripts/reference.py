@@ -174,13 +174,13 @@ def settings() -> str:
         if section is schema.DataConfig:
             parts += ["### [data.replay]", *section_parts(schema.ReplayData), "### Sources"]
             parts += ["A source is a table; `kind` says how it is read. Every source can have these keys:"]
-            parts += [table(schema.Origin, {})]
+            parts += [table(schema.BaseSource, {})]
             for source in SOURCES:
                 kinds = source.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
                 names = " or ".join(f'"{kind}"' for kind in kinds)
                 parts += [
                     f"#### kind = {names}",
-                    *section_parts(source, leave_out=("kind", *schema.Origin.model_fields)),
+                    *section_parts(source, leave_out=("kind", *schema.BaseSource.model_fields)),
                 ]
     return page("Settings", *parts)
 

@@ -35,8 +35,8 @@ class Section(BaseModel):
 MAX_WEIGHT = 1000
 
 
-class Origin(Section):
-    """A source of sentence pairs.
+class BaseSource(Section):
+    """The keys of every source of sentence pairs.
 
     Attributes:
         weight: how often an epoch has each pair and its variants, on average; with 0.3, each epoch has another sample
@@ -48,7 +48,7 @@ class Origin(Section):
     keep_identical: bool = False
 
 
-class TextSource(Origin):
+class TextSource(BaseSource):
     """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other.
 
     Attributes:
@@ -60,7 +60,7 @@ class TextSource(Origin):
     target: str
 
 
-class TsvSource(Origin):
+class TsvSource(BaseSource):
     """One file with tab-separated columns.
 
     Attributes:
@@ -87,7 +87,7 @@ class TsvSource(Origin):
         return {**values, **numbers}
 
 
-class TmxSource(Origin):
+class TmxSource(BaseSource):
     """A translation memory in TMX, plain or compressed (.gz, .xz, .bz2); its languages are those of `data`.
 
     Attributes:
@@ -98,7 +98,7 @@ class TmxSource(Origin):
     path: str
 
 
-class RecordSource(Origin):
+class RecordSource(BaseSource):
     """A Parquet file, or a file with one JSON object per line.
 
     Attributes:
@@ -112,7 +112,7 @@ class RecordSource(Origin):
     target: str
 
 
-class HubSource(Origin):
+class HubSource(BaseSource):
     """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`.
 
     Attributes:
@@ -132,7 +132,7 @@ class HubSource(Origin):
     revision: str | None = None
 
 
-class GrammarSource(Origin):
+class GrammarSource(BaseSource):
     """Synthetic sentences of the German-English grammar that ships with the project, for demonstration.
 
     Attributes:
@@ -147,19 +147,19 @@ class GrammarSource(Origin):
     seed: int = 0
 
 
-class WordsSource(Origin):
+class WordsSource(BaseSource):
     """The list of German and English words, short phrases and everyday replies that ships with the project."""
 
     kind: Literal["words"]
 
 
-class PhrasesSource(Origin):
+class PhrasesSource(BaseSource):
     """The German-English phrase book that ships with the project: sentences of letters, travel, work and the like."""
 
     kind: Literal["phrases"]
 
 
-class SacrebleuSource(Origin):
+class SacrebleuSource(BaseSource):
     """A test set of sacreBLEU.
 
     Attributes:
@@ -170,7 +170,7 @@ class SacrebleuSource(Origin):
     name: str
 
 
-class MonoSource(Origin):
+class MonoSource(BaseSource):
     """Text in one language, one sentence per line; `translate prepare` makes the other side with a model.
 
     Attributes:
@@ -338,8 +338,8 @@ class DataConfig(Section):
     @classmethod
     def _check_held_out(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
         for source in value.values() if isinstance(value, dict) else (value,):
-            for key in Origin.model_fields:
-                if getattr(source, key) != Origin.model_fields[key].default:
+            for key in BaseSource.model_fields:
+                if getattr(source, key) != BaseSource.model_fields[key].default:
                     raise PydanticCustomError(key, f"{key} is for training; remove the key")
             if isinstance(source, MonoSource) and source.synthetic is None:
                 message = "translations are made for training alone; name a source that has both sides"
