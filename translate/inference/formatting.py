@@ -325,7 +325,7 @@ def _nested(elements: Sequence[Element]) -> list[Element]:
 
 
 @dataclass(frozen=True)
-class Pair:
+class FormattedPair:
     """A formatted sentence and its translation without formatting.
 
     Attributes:
@@ -364,7 +364,9 @@ def _is_word(unit: str) -> bool:
     return unit[0].isalnum() or unit[0] == "_" or SYMBOL.fullmatch(unit) is not None
 
 
-def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean: Callable[[str], str]) -> Pair:
+def pair(
+    formatted: Formatted, translation: str, pattern: re.Pattern[str], clean: Callable[[str], str]
+) -> FormattedPair:
     """Return a sentence and its translation as a pair.
 
     Args:
@@ -403,7 +405,7 @@ def pair(formatted: Formatted, translation: str, pattern: re.Pattern[str], clean
 
     elements = tuple(in_source(element, *span) for element, span in zip(formatted.elements, ends, strict=True))
     target, symbols = _with_symbols(translation, protected.originals, pattern)
-    return Pair(translation, source, target, symbols, elements)
+    return FormattedPair(translation, source, target, symbols, elements)
 
 
 def _n_before(text: str, places: Collection[int], source: str, clean: Callable[[str], str]) -> dict[int, int]:
@@ -457,7 +459,7 @@ class Aligner(Protocol):
         """Return the log-probability of each translation given its source."""
 
 
-def put_back(pairs: Sequence[Pair], aligner: Aligner, n_symbols: int = 0) -> list[str | None]:
+def put_back(pairs: Sequence[FormattedPair], aligner: Aligner, n_symbols: int = 0) -> list[str | None]:
     """Return each translation with the formatting of its sentence; None for one that cannot be aligned.
 
     Args:
@@ -513,7 +515,7 @@ class _Node:
 class _Placement:
     """The places of elements in a translation, whose units are words, symbols and punctuation marks."""
 
-    def __init__(self, pair: Pair, alignment: Alignment) -> None:
+    def __init__(self, pair: FormattedPair, alignment: Alignment) -> None:
         self.pair, self.alignment = pair, replace(alignment, weights=_balanced(alignment.weights))
         self.units = [match.span() for match in _UNIT.finditer(pair.target)]
         self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}

@@ -35,7 +35,7 @@ RETRY_SECONDS = 30.0
 _GATHER_SECONDS = 0.05
 _LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
 
-Pair = tuple[str, str]  # source and target language
+LanguagePair = tuple[str, str]  # source and target language
 _Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
 T = TypeVar("T")
 R = TypeVar("R", bound=Hashable)
@@ -89,7 +89,7 @@ class ModelPool:
         open: Callable[[Path], Engine] = open_engine,
         retry_after: float = RETRY_SECONDS,
     ) -> None:
-        self._models: dict[Pair, _Model] = {}
+        self._models: dict[LanguagePair, _Model] = {}
         self.cards: list[dict[str, object]] = []
         for folder in folders:
             spec = TranslationSpec.load(folder)
@@ -108,12 +108,12 @@ class ModelPool:
         return len({id(model) for model in self._models.values() if model.engine is not None})
 
     @property
-    def with_forms_of_address(self) -> list[Pair]:
+    def with_forms_of_address(self) -> list[LanguagePair]:
         """The language pairs for which the form of address can be chosen."""
         return [pair for pair in self.pairs if self._models[pair].has_forms_of_address]
 
     @contextmanager
-    def engine(self, pair: Pair) -> Iterator[Engine]:
+    def engine(self, pair: LanguagePair) -> Iterator[Engine]:
         """Yield the engine of a language pair, which stays loaded meanwhile; KeyError for an unknown pair.
 
         If the files have changed, the new model is loaded first. If they are missing or damaged, the old one is used,
@@ -146,7 +146,7 @@ class ModelPool:
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
-    def _refresh(self, model: _Model, pair: Pair) -> None:
+    def _refresh(self, model: _Model, pair: LanguagePair) -> None:
         """Load the model unless the loaded one is that of the folder; the lock is held."""
         version, start = _version(model.folder), time.monotonic()
         if model.engine is not None and version == model.version:

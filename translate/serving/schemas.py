@@ -236,7 +236,7 @@ class FrontendLanguages(BaseModel):
     target: FrontendLanguage
 
 
-class Pair(BaseModel):
+class LanguagePair(BaseModel):
     """Codes of two languages."""
 
     source: str
@@ -299,7 +299,7 @@ class FrontendSettings(BaseModel):
     alternatives: int = Field(description="Most alternatives in a request")
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
-    formality: list[Pair] = Field(description="Where the form of address can be chosen; not in LibreTranslate")
+    formality: list[LanguagePair] = Field(description="Where the form of address can be chosen; not in LibreTranslate")
     models: list[ModelCard] = Field(description="The models; not in LibreTranslate")
     language: FrontendLanguages
 
