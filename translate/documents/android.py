@@ -101,7 +101,7 @@ def _is_refused(pieces: Sequence[Piece]) -> bool:
 
 
 class Strings(Parts):
-    """A file of resources; see `Document`."""
+    """A file of resources; see `ParsedDocument`."""
 
     def __init__(self, data: bytes, reading: Reading) -> None:
         super().__init__({"": divide(data, _table(reading), reading)})

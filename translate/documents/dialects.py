@@ -2,7 +2,7 @@
 
 import importlib
 
-from translate.documents.document import Document, Format, Reading
+from translate.documents.document import Format, ParsedDocument, Reading
 from translate.documents.xml import Kind, decoded, tokens
 from translate.errors import UserError
 
@@ -18,7 +18,7 @@ _MODULES = dict.fromkeys([*_DOCBOOK.split(), *_DITA.split()], "manuals") | {
 }
 
 
-def read(data: bytes, reading: Reading) -> Document:
+def read(data: bytes, reading: Reading) -> ParsedDocument:
     """Divide a file of XML by its first element; see `Format.read`."""
     converted, _ = decoded(data, reading.name)
     all_tokens = tokens(converted, reading.name, declares_entities=True)

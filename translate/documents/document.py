@@ -71,8 +71,8 @@ class Reading:
     limit: int = 2**29
 
 
-class Document(Protocol):
-    """A document that was read."""
+class ParsedDocument(Protocol):
+    """A document whose file was read: its texts, and the bytes around them."""
 
     @property
     def units(self) -> Sequence[Unit]:
@@ -85,7 +85,7 @@ class Document(Protocol):
 class Format(Protocol):
     """A module of a format."""
 
-    def read(self, data: bytes, reading: Reading) -> Document:
+    def read(self, data: bytes, reading: Reading) -> ParsedDocument:
         """Divide a file; UserError if it is damaged, or if it is not translated for another reason."""
 
 
@@ -159,7 +159,7 @@ def check_suffix(name: str, output: str) -> None:
         raise UserError(f"{output}: a translation keeps the format of {name}; name a file that ends in {own or '.txt'}")
 
 
-def read(data: bytes, reading: Reading) -> Document:
+def read(data: bytes, reading: Reading) -> ParsedDocument:
     """Divide a file by the format of its name; see `Format.read`."""
     if not has_format(reading.name):
         raise UserError(f"{reading.name}: is no document; name one of {', '.join(sorted(MODULES))}")

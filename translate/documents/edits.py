@@ -315,11 +315,11 @@ class Values:
 
     @property
     def units(self) -> list[Unit]:
-        """The texts, without codes; see `Document`."""
+        """The texts, without codes; see `ParsedDocument`."""
         return [Unit(value.plain.text, value.place, wrapped=value.wrapped) for value in self.values]
 
     def write(self, translations: Sequence[str | None]) -> bytes:
-        """Return the file with translations; see `Document`."""
+        """Return the file with translations; see `ParsedDocument`."""
         pending = list[Edit]()  # those before the value, the next one last
         for value, translation in zip(reversed(self.values), reversed(translations), strict=True):
             text = self._written(value, translation)

@@ -7,7 +7,7 @@ text, so that no text is left out because its element is rare.
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from translate.documents.document import Document, Reading
+from translate.documents.document import ParsedDocument, Reading
 from translate.documents.xml import (
     Atom,
     Kind,
@@ -78,7 +78,7 @@ _LINES = {"address", "lines", "literallayout", "verse"}  # their line breaks cou
 _DITA_ROOTS = {"topic", "concept", "task", "reference", "map", "bookmap", "dita", "glossentry", "troubleshooting"}
 
 
-def read(data: bytes, reading: Reading) -> Document:
+def read(data: bytes, reading: Reading) -> ParsedDocument:
     """Divide a file of DocBook or DITA; see `Format.read`."""
     converted, _ = decoded(data, reading.name)
     root, before = Token(Kind.REST, b"", 0), list[bytes]()

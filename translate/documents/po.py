@@ -255,7 +255,7 @@ class _Slot:
 
 
 class Catalog:
-    """A file of PO; see `Document`."""
+    """A file of PO; see `ParsedDocument`."""
 
     def __init__(self, file: Text, reading: Reading) -> None:
         self._file, self._reading = file, reading
@@ -270,11 +270,11 @@ class Catalog:
 
     @property
     def units(self) -> list[Unit]:
-        """A unit for each form of each entry; see `Document`."""
+        """A unit for each form of each entry; see `ParsedDocument`."""
         return [slot.unit for slot in self._slots]
 
     def write(self, translations: Sequence[str | None]) -> bytes:
-        """Return the file with its empty translations filled; see `Document`."""
+        """Return the file with its empty translations filled; see `ParsedDocument`."""
         texts = [self._text(slot, one) for slot, one in zip(self._slots, translations, strict=True)]
         filled = {id(slot.entry): slot.entry for slot, text in zip(self._slots, texts, strict=True) if text is not None}
         if not filled:

@@ -215,7 +215,7 @@ class _Slot:
 
 
 class Qt:
-    """A file of Qt Linguist; see `Document`."""
+    """A file of Qt Linguist; see `ParsedDocument`."""
 
     def __init__(
         self, reading: Reading, encoding: str, newline: str, pieces: Sequence[bytes | _Root | _Message]
@@ -232,11 +232,11 @@ class Qt:
 
     @property
     def units(self) -> list[Unit]:
-        """The sources of messages in use, one for each plural form; see `Document`."""
+        """The sources of messages in use, one for each plural form; see `ParsedDocument`."""
         return [slot.unit for slot in self._slots]
 
     def write(self, translations: Sequence[str | None]) -> bytes:
-        """Return the file with translations; see `Document`."""
+        """Return the file with translations; see `ParsedDocument`."""
         new = dict[_Message, list[bytes | None]]()
         for slot, translation in zip(self._slots, translations, strict=True):
             text = self._text(slot, translation)

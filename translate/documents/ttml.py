@@ -55,7 +55,7 @@ class _Cue(Content):
 
 
 class Subtitles(Parts):
-    """A file of subtitles; see `Document`."""
+    """A file of subtitles; see `ParsedDocument`."""
 
     @cached_property
     def units(self) -> list[Unit]:

@@ -59,7 +59,7 @@ Shape = Mapping[str, "Shape"] | str  # of a translation: raw JSON, or members
 
 
 class StringCatalog:
-    """A string catalog; see `Document`."""
+    """A string catalog; see `ParsedDocument`."""
 
     def __init__(self, file: Text, reading: Reading) -> None:
         self._file, self._reading, self._writer = file, reading, Writer.of(file)
@@ -78,11 +78,11 @@ class StringCatalog:
 
     @property
     def units(self) -> list[Unit]:
-        """A unit for each text of each string; see `Document`."""
+        """A unit for each text of each string; see `ParsedDocument`."""
         return [slot.unit for string in self._strings for slot in string.slots]
 
     def write(self, translations: Sequence[str | None]) -> bytes:
-        """Return the file with translations; see `Document`."""
+        """Return the file with translations; see `ParsedDocument`."""
         given, edits = iter(translations), list[Edit]()
         for string in self._strings:
             said = [self._written(slot, next(given)) for slot in string.slots]

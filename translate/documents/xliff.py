@@ -125,7 +125,7 @@ class _Languages:
 
 @dataclass
 class Xliff:
-    """A file of XLIFF; see `Document`."""
+    """A file of XLIFF; see `ParsedDocument`."""
 
     reading: Reading
     encoding: str
@@ -146,7 +146,7 @@ class Xliff:
 
     @property
     def units(self) -> list[Unit]:
-        """The texts of all segments that are not locked; see `Document`."""
+        """The texts of all segments that are not locked; see `ParsedDocument`."""
         found = list[Unit]()
         for text in self._texts():
             done = self._done(text)
@@ -171,7 +171,7 @@ class Xliff:
         return tags.sub(lambda match: f"{match[1]}{numbers[int(match[2])]}{match[3]}", target.text)
 
     def write(self, translations: Sequence[str | None]) -> bytes:
-        """Return the file with targets; see `Document`."""
+        """Return the file with targets; see `ParsedDocument`."""
         given, places = dict[Content, str](), [(text, content) for text in self._texts() for content in text.contents]
         for (text, content), translation in zip(places, translations, strict=True):
             if translation is None or translation == self._done(text):

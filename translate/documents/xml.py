@@ -6,7 +6,7 @@ its texts. What is not translated is copied byte for byte, and so is a text whos
 
     table = Table(elements={"p": Role.UNIT, "b": Role.PAIR, "br": Role.SPACE, "code": Role.OBJECT})
     part = divide(data, table, reading)
-    document = Parts({"": part})  # a `Document`; an archive has several parts
+    document = Parts({"": part})  # a `ParsedDocument`; an archive has several parts
 
 Names are "p:local" for the prefixes that a table gives to its namespaces, whatever prefix the file has, "local"
 without a namespace, and "{namespace}local" for other namespaces. Attributes are named in the same way.
@@ -797,7 +797,7 @@ class Part:
 
 
 class Parts:
-    """A document of one or more files of XML; see `translate.documents.document.Document`.
+    """A document of one or more files of XML; see `translate.documents.document.ParsedDocument`.
 
     Args:
         parts: by the names of their files.

@@ -240,7 +240,7 @@ class Service:
             return list(read.units)
 
     @contextmanager
-    def _opened(self, file: UploadedDocument, source: str) -> Iterator[documents.Document]:
+    def _opened(self, file: UploadedDocument, source: str) -> Iterator[documents.ParsedDocument]:
         """Yield a document; RefusedError if it cannot be read, or written in this block."""
         try:
             with self._reading:

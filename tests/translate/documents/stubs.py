@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from translate.documents.document import Document, Reading, read
+from translate.documents.document import ParsedDocument, Reading, read
 
 MARK = "\u00b6"
 TAG = re.compile(r"</?(?:g+x*)[1-9]\d*/?>")  # of a text to translate
@@ -43,7 +43,7 @@ def reverse(text: str) -> str:
     return " ".join(reversed(levels[0]))
 
 
-def translated(data: bytes, reading: Reading, stub: Stub, document: Document | None = None) -> bytes:
+def translated(data: bytes, reading: Reading, stub: Stub, document: ParsedDocument | None = None) -> bytes:
     """Return a file with a stub's translations of all units that have none."""
     document = document or read(data, reading)
     return document.write(
