@@ -25,7 +25,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, Say, UserError, reason
 from translate.files import new_folder, read_json, sha256, write_json
 from translate.options import bounded, is_language_code, shown, validate
-from translate.text.languages import is_same_language
+from translate.text import languages
 from translate.text.translation import decoding
 
 if TYPE_CHECKING:
@@ -100,16 +100,26 @@ class TranslationSpec:
         return [*self.tags] if self.needs_choice else [*dict.fromkeys([self.target, *self.tags])]
 
     def speaks(self, source: str | None, target: str | None) -> bool:
-        """Return whether the model translates between these languages, however their codes are spelled; None is any."""
-        return (source is None or is_same_language(source, self.source)) and (
-            target is None or any(is_same_language(target, own) for own in (self.target, *self.tags))
-        )
+        """Return whether the model translates between these languages, as `closeness` finds them; None is any."""
+        return self.closeness(source, target) is not None
+
+    def closeness(self, source: str | None, target: str | None) -> tuple[int, int] | None:
+        """Return how many characters the codes of target and source share with the model's; None if it lacks one.
+
+        A code finds the language of which it is a variant too, as "de-AT" finds "de"; see `languages.lookup`.
+
+        Args:
+            source, target: language codes; None is any, of which no character counts.
+        """
+        own_target = "" if target is None else languages.lookup(target, (self.target, *self.tags))
+        own_source = "" if source is None else languages.lookup(source, (self.source,))
+        return None if own_target is None or own_source is None else (len(own_target), len(own_source))
 
     def towards(self, target: str | None) -> "TranslationSpec":
         """Return the spec with this target language, or itself for None; UserError if the model lacks the language."""
-        if target is None or is_same_language(target, self.target):
+        own = self.target if target is None else languages.lookup(target, (self.target, *self.tags))
+        if own == self.target:
             return self
-        own = next((code for code in self.tags if is_same_language(target, code)), None)
         if own is None:
             raise LanguageError(
                 f"the model translates into {', '.join(self.targets)}, not {target}; choose one of these"

@@ -184,7 +184,7 @@ def _choices(spec: TranslationSpec, target: str | None) -> list[str]:
 
 
 def fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
-    """Return the model folders for these languages.
+    """Return the model folders for these languages: for "de-AT" those of "de" if there is none of its own.
 
     Args:
         source, target: language codes; None accepts any.
@@ -193,11 +193,14 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
     found = []
     for folder in folders:
         try:
-            if _speaks(folder, source, target):
-                found.append(folder)
+            with mended_by_update(folder):
+                closeness = TranslationSpec.load(folder).closeness(source, target)
         except UserError as error:
             say(f"{error}; until then it is not used")
-    return found
+        else:
+            found += [] if closeness is None else [(closeness, folder)]
+    closest = max((closeness for closeness, _ in found), default=None)
+    return [folder for closeness, folder in found if closeness == closest]
 
 
 def opposite(folder: Path, say: Say) -> Path:
@@ -213,17 +216,13 @@ def opposite(folder: Path, say: Say) -> Path:
 
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
     """Raise UserError if the model in `folder` translates between other languages; None accepts any language."""
-    if not _speaks(folder, source, target):
+    with mended_by_update(folder):
         spec = TranslationSpec.load(folder)
+    if not spec.speaks(source, target):
         raise UserError(
             f"{folder}: translates from {spec.source} to {_or(spec.targets)}, not {_wanted(source, target)}; name "
             "another model, or leave --from and --to out"
         )
-
-
-def _speaks(folder: Path, source: str | None, target: str | None) -> bool:
-    with mended_by_update(folder):
-        return TranslationSpec.load(folder).speaks(source, target)
 
 
 def _or(languages: Sequence[str]) -> str:

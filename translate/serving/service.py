@@ -158,8 +158,8 @@ class Service:
             raise RefusedError(500, "This server cannot detect languages") from error
 
     def code(self, given: str) -> str:
-        """Return the code of a language as its model spells it; a text that is none stays."""
-        return next((own for own in ("auto", *self.codes) if languages.is_same_language(given, own)), given)
+        """Return the code of a language as its model spells it, as `languages.lookup` finds it; another text stays."""
+        return languages.lookup(given, ("auto", *self.codes)) or given
 
     def check_languages(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""

@@ -242,6 +242,36 @@ def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> N
         find_model(Path("en-de"), fail, source="de")
 
 
+def test_a_region_finds_its_own_model_or_else_that_of_the_language(parts: ModelFolder) -> None:
+    model(parts, "shipped/de-en")
+    model(parts, "user/en-de", "en", "de")
+    asked = [("de-DE", "en"), ("de_AT", "en-GB"), ("DE-ch-1901", None), (None, "en_US")]
+    for source, target in asked:
+        assert find_model(None, fail, source=source, target=target) == Path("shipped/de-en")
+        assert find_model(Path("de-en"), fail, source=source, target=target) == Path("shipped/de-en")
+    model(parts, "user/a", "de", "en-GB")
+    model(parts, "user/b", "de_AT", "en")
+    for source, target, folder in (
+        ("de-DE", "en", "shipped/de-en"),
+        ("de_AT", "en-GB", "user/a"),  # the target decides
+        ("de-at", "en-US", "user/b"),
+        ("de-CH", "en-US", "shipped/de-en"),
+    ):
+        assert find_model(None, fail, source=source, target=target) == Path(folder)
+    for source in ("de-Cyrl", "gsw-CH", "d"):
+        with pytest.raises(UserError, match=f"no installed model translates from {source} to en;"):
+            find_model(None, fail, source=source, target="en")
+
+
+def test_the_region_of_a_target_is_no_other_language(parts: ModelFolder) -> None:
+    folder = model(parts, "user/de-en")
+    text = "der Hund schl\u00e4ft im Haus."
+    plain = Translator.load(folder)(text)
+    assert Translator.load(folder, opening=Opening(target="en-GB"))(text) == plain
+    assert main(["--from", "de-AT", "--to", "en_GB", text]) == 0
+    assert main(["--from", "de-AT", "--to", "fr-CA", text]) == 2
+
+
 def test_languages_that_leave_a_choice_are_listed_as_they_are_asked_for(parts: ModelFolder) -> None:
     """A group of languages, such as gmq, is no language that a user can ask for."""
 

@@ -88,6 +88,17 @@ def test_language_codes_may_have_any_letters(server: Live, translator: Translato
         assert answer.json()["translatedText"] == translator(f"{GERMAN} {GERMAN}")
 
 
+def test_a_region_finds_the_model_of_its_language(server: Live, translator: Translator) -> None:
+    """Clients of DeepL ask for EN-GB and EN-US, and browsers name de-AT."""
+    for source, target in (("de-DE", "EN-GB"), ("de_AT", "en-US"), ("auto", "en-GB")):
+        answer = server.translate(f"{GERMAN} {GERMAN}", source=source, target=target).json()
+        assert answer["translatedText"] == translator(f"{GERMAN} {GERMAN}")
+        assert answer.get("detectedLanguage", {"language": "de"})["language"] == "de"
+    for target in ("fr-CA", "e", "en-Cyrl"):
+        answer = server.translate(GERMAN, target=target)
+        assert (answer.status_code, answer.json()["error"]) == (400, f"{target} is not supported")
+
+
 def test_alternatives_differ_from_the_translation_and_from_each_other(server: Live) -> None:
     answer = server.translate(GERMAN, alternatives=3).json()
     texts = [answer["translatedText"], *answer["alternatives"]]

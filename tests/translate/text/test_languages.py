@@ -13,7 +13,7 @@ from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.pipeline import missing
 from translate.text import languages
-from translate.text.languages import is_foreign, language_of
+from translate.text.languages import is_foreign, language_of, lookup
 from translate.text.sentences import split
 
 GRAMMAR = generate("train", 300, 3)
@@ -257,3 +257,26 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: str) -> 
 def test_a_sentence_is_foreign_to_other_languages_only(text: str, language: str) -> None:
     assert not is_foreign(text, language)
     assert all(is_foreign(text, other) for other in ("de", "en"))
+
+
+@pytest.mark.parametrize(
+    ("code", "known", "expected"),
+    [
+        ("de-AT", ["en", "de"], "de"),
+        ("DE_at", ["de", "de_AT"], "de_AT"),
+        ("zh-Hant-CN-x-private1-private2", ["zh", "zh_hant"], "zh_hant"),  # the example of RFC 4647, 3.4
+        ("de-DE-1996-x-old", ["de"], "de"),
+        ("zh-CN", ["zh"], "zh"),
+        ("zh-TW", ["zh"], None),  # which is written in other characters
+        ("zh-Hans", ["zh"], "zh"),
+        ("sr-Latn", ["sr"], None),
+        ("es-419", ["es"], "es"),
+        ("pt", ["pt-BR"], None),
+        ("deu", ["de"], None),
+        ("de", [], None),
+    ],
+)
+def test_a_code_finds_its_language_where_there_is_none_of_its_region(
+    code: str, known: list[str], expected: str | None
+) -> None:
+    assert lookup(code, known) == expected

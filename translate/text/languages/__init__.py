@@ -266,9 +266,40 @@ def without_region(code: str) -> str:
     return re.split("[-_]", code)[0]
 
 
-def is_same_language(one: str | None, other: str | None) -> bool:
-    """Return whether two language codes are the same one, however they are spelled."""
-    return one == other or (one or "").lower().replace("_", "-") == (other or "").lower().replace("_", "-")
+def lookup(code: str, known: Iterable[str]) -> str | None:
+    """Return the known language that a code asks for, by the Lookup of RFC 4647 (3.4); None if there is none.
+
+    It is the one with the code, however it is spelled, or else with the code without its last subtags, as "de" for
+    "de-AT". A language in another script is none, such as "sr", in Cyrillic, for "sr-Latn".
+    """
+    by_tag = {_tag(own): own for own in reversed([*known])}
+    if (found := by_tag.get(_tag(code))) is not None:
+        return found
+    subtags = _tag(code).split("-")
+    while len(subtags) > 1:
+        subtags.pop()
+        if len(subtags[-1]) == 1 and len(subtags) > 1:  # it only introduces the subtag that was left out
+            subtags.pop()
+        if found := by_tag.get("-".join(subtags)):
+            return found if _script(code) == _script(found) else None
+    return None
+
+
+def _tag(code: str) -> str:
+    return code.lower().replace("_", "-")
+
+
+def _script(code: str) -> str:
+    """Return the script that a language code names or implies, as "Hant" for "zh-TW"; "" if that is unknown."""
+    from babel.core import get_global  # slow to import
+
+    likely = get_global("likely_subtags")
+    language, *others = _tag(code).split("-")
+    named = next((part.title() for part in others if len(part) == 4 and part.isalpha()), "")
+    regions = (part.upper() for part in others if len(part) == 2 or len(part) == 3 and part.isdecimal())
+    codes = (*(f"{language}_{region}" for region in regions), language)
+    full = next((likely[code] for code in codes if code in likely), "")
+    return named or next((part for part in full.split("_") if len(part) == 4), "")
 
 
 def read(path: Path) -> Language:
