@@ -47,6 +47,7 @@ _STUTTER = re.compile(r"(\w{1,4}?)\1{7,}")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _ROMAN = re.compile(r"(?<!\w)[IVX]{2,7}(?!\w)")  # perhaps a numeral
+_ENDS_IN = re.compile(r"(?<!\w)([^\W\d_]+)\.\W*\Z")  # the last word, before a full stop
 _WITHOUT_SIGNS = re.compile(r"[\w\s.,;:!?]*+")  # neither % nor a minus
 _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 
@@ -437,9 +438,9 @@ def missing(
 ) -> list[tuple[int, int, str]]:
     """Return what a translation lacks of its source: start and end of each part, and what a symbol for it stands for.
 
-    These are numbers and times of day, words in letters of another script or that the model does not know, and signs
-    such as % for which the target language has words. If a time of day is wrong, all of them are returned, as those of
-    a range belong together.
+    These are numbers and times of day, words in letters of another script or that the model does not know, signs such
+    as % for which the target language has words, and an abbreviation that was taken for the end of the sentence. If a
+    time of day is wrong, all of them are returned, as those of a range belong together.
 
     Args:
         output: the translation.
@@ -451,6 +452,7 @@ def missing(
         *_lost_numbers(output, source, source_language, target),
         *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
+        *((*span, source[slice(*span)]) for span in _early_end(output, source)),
     ]
     parts = list[tuple[int, int, str]]()
     for part in sorted(found):
@@ -526,6 +528,20 @@ def _missing_signs(output: str, source: str, language: str, target: str) -> list
             part = numbers.masked_part(number, source, language, target)
             held |= {i: part for i in signs if part[0] <= i < part[1]}
     return [*held.values()]
+
+
+def _early_end(output: str, source: str) -> list[tuple[int, int]]:
+    """Return where the source has the word with a full stop at which its translation ended too early.
+
+    "Heinrich VIII." is all that a model may say of "Heinrich VIII. hatte sechs Frauen." A translation with more words
+    than there are up to the full stop has another order: of 440,000 pairs of texts, in both directions, 35 end so.
+    """
+    last = _ENDS_IN.search(output)
+    if last is None or last[1] not in source:
+        return []
+    n_words = len(_WORD.findall(output))
+    places = re.finditer(rf"(?<!\w){last[1]}\.(?=\s+\w)", source)
+    return [match.span() for match in places if n_words <= len(_WORD.findall(source[: match.end()]))][:1]
 
 
 def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) -> Found:

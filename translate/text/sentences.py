@@ -25,6 +25,7 @@ _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u201
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
 _AFTER_NUMBER = re.compile(r"\d\s?\Z")
+_ROMAN_NUMERAL = re.compile("(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})")  # up to 39; longer ones may be abbreviations
 _DAY_AND_MONTH = re.compile(r"[0-3]?\d\.(?:0?[1-9]|1[0-2])")  # 24.12.
 _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
@@ -224,7 +225,21 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     if last in language.units and _AFTER_NUMBER.search(reach.removesuffix(last)):
         return not word[0].isdigit()
+    if language.ordinal_nouns and _ROMAN_NUMERAL.fullmatch(last) and not _is_cardinal(reach, language):
+        return _begins(word, language)
     return _full_stop_ends(last, word, text[start : start + 12], language)
+
+
+def _is_cardinal(text: str, language: Language) -> bool:
+    """Return whether the numeral that ends a text is the number of a label or an abbreviation, as in "SGB II"."""
+    *_, label, _ = ["", *text.split()]
+    is_abbreviation = len(label) > 1 and label.isupper() and label.lower() not in language.starters
+    return is_abbreviation or label.lower().rstrip(".") in language.labels
+
+
+def _begins(word: str, language: Language) -> bool:
+    """Return whether a word is a frequent first word of sentences, so that one ends before it without doubt."""
+    return _APOSTROPHE.split(word.lower())[0] in language.starters
 
 
 def _ends_in_chat(mark: str, last: str, language: Language) -> bool:
@@ -236,7 +251,7 @@ def _ends_in_chat(mark: str, last: str, language: Language) -> bool:
 
 def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool:
     """Return whether the full stop between `last` and `word` ends the sentence; `rest` begins with `word`."""
-    begins = _APOSTROPHE.split(word.lower())[0] in language.starters
+    begins = _begins(word, language)
     key = last.lower()
     if language.ordinal_nouns and _DAY_AND_MONTH.fullmatch(last):
         return begins

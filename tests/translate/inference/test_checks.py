@@ -238,6 +238,24 @@ def lacking(output: str, source: str, pair: tuple[str, str] = ("de", "en"), rare
 
 
 @pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("Heinrich VIII. hatte sechs Frauen.", "Heinrich VIII.", ["VIII."]),
+        ("Papst Johannes XXIII. wollte keinen Krieg.", "Pope John XXIII.", ["XXIII."]),
+        ("Die Fa. Müller u. Co. liefert ca. 20 Stück.", "Müller and Co.", ["Co.", "20"]),
+        ("Unter Heinrich VIII. lebte er gut.", "He lived well under Henry VIII.", []),
+        ("Ludwig XIV. war der Enkel von Ludwig XIV.", "Louis XIV was the grandson of Louis XIV.", []),
+        ("Es regierte Heinrich VIII.", "The ruler was Henry VIII.", []),
+        ("Am 3. Oktober kam er.", "He came on October 3.", []),
+    ],
+)
+def test_a_translation_that_ends_at_an_abbreviation_lacks_the_rest(
+    source: str, output: str, expected: list[str]
+) -> None:
+    assert lacking(output, source) == expected
+
+
+@pytest.mark.parametrize(
     ("source", "output", "rare", "expected"),
     [
         ("Das Zeichen 漢 ist schön.", "The sign is beautiful.", "", ["漢"]),
