@@ -125,16 +125,6 @@ class SentenceSearch:
         if reranker is not None:
             require_opposite(reranker.folder, reranker.spec, engine.spec)
 
-    @property
-    def reverse_weight(self) -> float:
-        """The weight of the reverse direction in the score of reranking."""
-        weight = self.engine.spec.reverse_weight
-        return _UNTUNED_WEIGHT if weight is None else weight
-
-    def max_length(self, n_source: int) -> int:
-        """Return the longest translation, in tokens with eos, of a source of `n_source` tokens without tag (6.1)."""
-        return n_source + self._max_extra
-
     def translate(
         self,
         lines: Sequence[str],
@@ -157,14 +147,117 @@ class SentenceSearch:
         """
         requests = self.requests(lines, prefixes, self.best_limit if divides else self.limit)
         n = n_best if self.reranker is None else max(n_best, self.config.beam_size)
-        hypotheses = self.hypotheses({request for own in requests for request in own}, n, no_repeat)
-        found = [
-            self._joined(line, [(request, hypotheses[request]) for request in own])
-            for line, own in zip(lines, requests, strict=True)
+        hypotheses = self.hypotheses({request for parts in requests for request in parts}, n, no_repeat)
+        translations = [
+            self._translations(line, [(request, hypotheses[request]) for request in parts])
+            for line, parts in zip(lines, requests, strict=True)
         ]
         if self.reranker is not None:
-            found = rerank(self.reranker, list(zip(lines, found, strict=True)), self.reverse_weight)
-        return [translations[:n_best] for translations in found]
+            translations = rerank(self.reranker, list(zip(lines, translations, strict=True)), self.reverse_weight)
+        return [ranked[:n_best] for ranked in translations]
+
+    def requests(
+        self, lines: Sequence[str], prefixes: Sequence[Ids] | None = None, limit: int | None = None
+    ) -> list[list[Request]]:
+        """Return the requests of each line: one, none for a blank line, or one for each part of a long one."""
+        stripped, limit = [line.strip() for line in lines], limit or self.limit
+        distinct = list(dict.fromkeys(filter(None, stripped)))
+        encoded = self.engine.tokenizer.encode_batch(distinct)
+        parts_of = {
+            sentence: self._parts(sentence, ids, limit) for sentence, ids in zip(distinct, encoded, strict=True)
+        }
+        requests = []
+        for sentence, prefix in zip(stripped, prefixes or [()] * len(lines), strict=True):
+            parts = parts_of.get(sentence, [])
+            if prefix and len(parts) > 1:
+                raise UserError(
+                    f"{sentence[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; shorten the "
+                    "line"
+                )
+            requests.append([self._request(ids, prefix) for ids in parts])
+        return requests
+
+    def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
+        """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
+
+        The tokenizer of an imported model may drop characters, so a sentence or a part may have no tokens.
+        """
+        encode, found = self.engine.tokenizer.encode, [ids]
+        if len(ids) > limit:
+            from translate.text import sentences  # few sentences are that long
+
+            found = [encode(part) for part in sentences.cut(sentence, lambda text: len(encode(text)) <= limit)]
+        return [tuple(part) for part in found if part]
+
+    def _request(self, ids: Ids, prefix: Ids) -> Request:
+        phrases = self._phrases(ids) if self._phrases else ()
+        request = Request(self.tag + ids, self.max_length(len(ids)), prefix, phrases)
+        if (needed := len(prefix) + request.n_phrase_tokens + 1) > request.max_length:
+            raise self._refused(
+                request, f"forced words need {needed} tokens, but it may have {request.max_length}; force less"
+            )
+        return request
+
+    def max_length(self, n_source: int) -> int:
+        """Return the longest translation, in tokens with eos, of a source of `n_source` tokens without tag (6.1)."""
+        return n_source + self._max_extra
+
+    def hypotheses(self, requests: Iterable[Request], n_best: int, no_repeat: int) -> dict[Request, list[Hypothesis]]:
+        """Return the n best hypotheses of each distinct request.
+
+        UserError if probabilities are not finite, or if no translation has the prefix and the phrases of its request.
+        """
+        config = replace(
+            self.config,
+            beam_size=max(self.config.beam_size, n_best),
+            n_best=n_best,
+            no_repeat=no_repeat or self.config.no_repeat,
+        )
+        asked = list(requests)
+        found = dict(zip(asked, self.engine.search(asked, config), strict=True))
+        for request, own in found.items():
+            if not own and (request.prefix or request.phrases):
+                raise self._refused(request, "no translation obeys all rules; ask for less")
+            if not own:
+                raise not_finite(self.engine.folder)
+        return found
+
+    def _refused(self, request: Request, reason: str) -> UserError:
+        source = self.engine.tokenizer.decode(request.ids[len(self.tag) :])
+        return UserError(f"the translation of {source!r}: {reason}")
+
+    def _translations(self, line: str, parts: Sequence[tuple[Request, list[Hypothesis]]]) -> list[Translation]:
+        """Return the translations of a line from the hypotheses of its parts; a blank line has no parts.
+
+        The second translation joins the second best hypothesis of each part, and so on.
+        """
+        if not parts:
+            return [Translation(line)]
+        if len(parts) == 1 and line == line.strip():
+            ((request, hypotheses),) = parts
+            return [self._translation(request, hypothesis) for hypothesis in hypotheses]
+        before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+        translations = []
+        for rank in range(max(len(hypotheses) for _, hypotheses in parts)):
+            found = [self._translation(request, h[min(rank, len(h) - 1)]) for request, h in parts]
+            text = before + " ".join(part.text for part in found if part.text) + after
+            whole = replace(join(found), text=text, score=found[0].score if len(found) == 1 else 0.0)
+            translations.append(whole.flagged("split") if len(parts) > 1 else whole)
+        return translations
+
+    def _translation(self, request: Request, hypothesis: Hypothesis) -> Translation:
+        """Return a hypothesis as text, flagged if it was cut off at its maximum length."""
+        tokenizer = self.engine.tokenizer
+        found = Translation(
+            _LINE_BREAKS.sub(" ", tokenizer.decode(hypothesis.tokens)).strip(),
+            log_prob=hypothesis.log_prob,
+            tokens=tuple(tokenizer.pieces(hypothesis.tokens)),
+            n_segments=1,
+            n_source_tokens=len(request.ids) - len(self.tag),
+            score=hypothesis.score,
+            coverage=hypothesis.coverage,
+        )
+        return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
 
     def scored(self, translation: Translation) -> Translation:
         """Return the translation with its score; one that was searched as a whole has it already."""
@@ -202,102 +295,11 @@ class SentenceSearch:
         sources, targets = tokenizer.encode_batch(given), tokenizer.target.encode_batch(made)
         return [(*self.tag, *ids) for ids in sources], list(map(tuple, targets))
 
-    def requests(
-        self, lines: Sequence[str], prefixes: Sequence[Ids] | None = None, limit: int | None = None
-    ) -> list[list[Request]]:
-        """Return the requests of each line: one, none for a blank line, or one for each part of a long one."""
-        stripped, limit = [line.strip() for line in lines], limit or self.limit
-        distinct = list(dict.fromkeys(filter(None, stripped)))
-        encoded = self.engine.tokenizer.encode_batch(distinct)
-        parts = {s: self._parts(s, ids, limit) for s, ids in zip(distinct, encoded, strict=True)}
-        found = []
-        for sentence, prefix in zip(stripped, prefixes or [()] * len(lines), strict=True):
-            own = parts.get(sentence, [])
-            if prefix and len(own) > 1:
-                raise UserError(
-                    f"{sentence[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; shorten the "
-                    "line"
-                )
-            found.append([self._request(ids, prefix) for ids in own])
-        return found
-
-    def _request(self, ids: Ids, prefix: Ids) -> Request:
-        phrases = self._phrases(ids) if self._phrases else ()
-        request = Request(self.tag + ids, self.max_length(len(ids)), prefix, phrases)
-        if (needed := len(prefix) + request.n_phrase_tokens + 1) > request.max_length:
-            raise self._refused(
-                request, f"forced words need {needed} tokens, but it may have {request.max_length}; force less"
-            )
-        return request
-
-    def _refused(self, request: Request, reason: str) -> UserError:
-        source = self.engine.tokenizer.decode(request.ids[len(self.tag) :])
-        return UserError(f"the translation of {source!r}: {reason}")
-
-    def hypotheses(self, requests: Iterable[Request], n_best: int, no_repeat: int) -> dict[Request, list[Hypothesis]]:
-        """Return the n best hypotheses of each distinct request.
-
-        UserError if probabilities are not finite, or if no translation has the prefix and the phrases of its request.
-        """
-        config = replace(
-            self.config,
-            beam_size=max(self.config.beam_size, n_best),
-            n_best=n_best,
-            no_repeat=no_repeat or self.config.no_repeat,
-        )
-        asked = list(requests)
-        found = dict(zip(asked, self.engine.search(asked, config), strict=True))
-        for request, own in found.items():
-            if not own and (request.prefix or request.phrases):
-                raise self._refused(request, "no translation obeys all rules; ask for less")
-            if not own:
-                raise not_finite(self.engine.folder)
-        return found
-
-    def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
-        """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
-
-        The tokenizer of an imported model may drop characters, so a sentence or a part may have no tokens.
-        """
-        encode, found = self.engine.tokenizer.encode, [ids]
-        if len(ids) > limit:
-            from translate.text import sentences  # few sentences are that long
-
-            found = [encode(part) for part in sentences.cut(sentence, lambda text: len(encode(text)) <= limit)]
-        return [tuple(part) for part in found if part]
-
-    def _joined(self, line: str, parts: Sequence[tuple[Request, list[Hypothesis]]]) -> list[Translation]:
-        """Return the translations of a line from the hypotheses of its parts; a blank line has none.
-
-        The second translation joins the second best hypothesis of each part, and so on.
-        """
-        if not parts:
-            return [Translation(line)]
-        if len(parts) == 1 and line == line.strip():
-            ((request, hypotheses),) = parts
-            return [self._translation(request, hypothesis) for hypothesis in hypotheses]
-        before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
-        translations = []
-        for rank in range(max(len(hypotheses) for _, hypotheses in parts)):
-            found = [self._translation(request, h[min(rank, len(h) - 1)]) for request, h in parts]
-            text = before + " ".join(part.text for part in found if part.text) + after
-            whole = replace(join(found), text=text, score=found[0].score if len(found) == 1 else 0.0)
-            translations.append(whole.flagged("split") if len(parts) > 1 else whole)
-        return translations
-
-    def _translation(self, request: Request, hypothesis: Hypothesis) -> Translation:
-        """Return a hypothesis as text, flagged if it was cut off at its maximum length."""
-        tokenizer = self.engine.tokenizer
-        found = Translation(
-            _LINE_BREAKS.sub(" ", tokenizer.decode(hypothesis.tokens)).strip(),
-            log_prob=hypothesis.log_prob,
-            tokens=tuple(tokenizer.pieces(hypothesis.tokens)),
-            n_segments=1,
-            n_source_tokens=len(request.ids) - len(self.tag),
-            score=hypothesis.score,
-            coverage=hypothesis.coverage,
-        )
-        return found.flagged("length") if len(hypothesis.tokens) + 1 >= request.max_length else found
+    @property
+    def reverse_weight(self) -> float:
+        """The weight of the reverse direction in the score of reranking."""
+        weight = self.engine.spec.reverse_weight
+        return _UNTUNED_WEIGHT if weight is None else weight
 
 
 def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
