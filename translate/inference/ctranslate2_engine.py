@@ -209,9 +209,10 @@ class CTranslate2Engine:
 
         One batch has a thread, too: the main thread does not hear of Ctrl-C while CTranslate2 computes.
         """
-        own = batches(requests, config, self.n_workers, mixes_lengths=False)
+        divided = batches(requests, config, self.n_workers, mixes_lengths=False)
         search = partial(self.search_batch, config=config)
-        return answers(requests, own, side_by_side(search, own, lambda request: len(request.ids), self.n_workers))
+        found = side_by_side(search, divided, lambda request: len(request.ids), self.n_workers)
+        return answers(requests, divided, found)
 
     def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         """Return the n best hypotheses of each request of one batch; see `Engine.search_batch`."""
@@ -223,12 +224,56 @@ class CTranslate2Engine:
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
         for (_, max_length), group in _grouped((len(request.ids), request.max_length) for request in requests):
-            results = self._results([requests[i].ids for i in group], max_length, config)
+            several = self._outputs([requests[i].ids for i in group], max_length, config)
             found |= {
-                i: self._best(requests[i].ids, own, max_length, config, eos)
-                for i, own in zip(group, results, strict=True)
+                i: self._best(requests[i].ids, outputs, max_length, config, eos)
+                for i, outputs in zip(group, several, strict=True)
             }
         return [found[i] for i in range(len(requests))]
+
+    def _outputs(self, sources: TokenIds, max_length: int, config: SearchConfig) -> list[list[_Output]]:
+        """Return CTranslate2's outputs for each source: at most max_length - 1 tokens, and eos if they have ended.
+
+        The sources have the same length.
+        """
+        power = _power(config, len(sources[0]) + 1)
+        results = self._loaded().translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
+            beam_size=config.beam_size,
+            num_hypotheses=config.beam_size,
+            length_penalty=power,
+            no_repeat_ngram_size=config.no_repeat,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(1, max_length - 1),
+            return_scores=True,
+            replace_unknowns=self.replaces_unknown,
+            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+        )
+        scored = [zip(result.hypotheses, result.scores, strict=True) for result in results]
+        # Log-probabilities again: CTranslate2 divided them by the power of the length.
+        return [[(pieces, score * len(pieces) ** power) for pieces, score in several] for several in scored]
+
+    def _best(
+        self, source: Sequence[int], outputs: Sequence[_Output], max_length: int, config: SearchConfig, eos: str
+    ) -> list[Hypothesis]:
+        """Return the n_best hypotheses of a source, best first; fewer if a probability is not finite."""
+        finite = [(pieces, log_prob) for pieces, log_prob in outputs if math.isfinite(log_prob)]
+        targets = [pieces[:-1] if pieces[-1] == eos else pieces[: max_length - 1] for pieces, _ in finite]
+        if finite and (config.no_repeat or any(pieces[-1] != eos for pieces, _ in finite)):
+            log_probs = self._log_probs(source, targets)
+        else:
+            log_probs = [log_prob for _, log_prob in finite]
+        ranked = sorted(
+            zip(log_probs, targets, strict=True), key=lambda pair: -pair[0] / config.penalty(len(pair[1]) + 1)
+        )
+        return [config.hypothesis(self.tokenizer.ids(target), p) for p, target in ranked[: config.n_best]]
+
+    def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
+        """Return the log-probability of each target of a source, eos included."""
+        pieces = self.tokenizer.pieces(source)
+        scored = self._loaded().score_batch([pieces] * len(targets), targets, max_input_length=0)
+        return [math.fsum(target.log_probs) for target in scored]
 
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the log-probabilities of `TorchEngine.score`; UserError if one is not finite."""
@@ -281,50 +326,6 @@ class CTranslate2Engine:
         )
         found = dict(zip(chain(*groups), chain(*results), strict=True))
         return [found[i] for i in range(len(sources))]
-
-    def _results(self, sources: TokenIds, max_length: int, config: SearchConfig) -> list[list[_Output]]:
-        """Return CTranslate2's outputs of at most max_length - 1 tokens, and eos if they have ended.
-
-        The sources have the same length.
-        """
-        power = _power(config, len(sources[0]) + 1)
-        results = self._loaded().translate_batch(
-            [self.tokenizer.pieces(ids) for ids in sources],
-            beam_size=config.beam_size,
-            num_hypotheses=config.beam_size,
-            length_penalty=power,
-            no_repeat_ngram_size=config.no_repeat,
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=max(1, max_length - 1),
-            return_scores=True,
-            replace_unknowns=self.replaces_unknown,
-            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
-        )
-        outputs = [zip(result.hypotheses, result.scores, strict=True) for result in results]
-        # Log-probabilities again: CTranslate2 divided them by the power of the length.
-        return [[(output, score * len(output) ** power) for output, score in several] for several in outputs]
-
-    def _best(
-        self, source: Sequence[int], result: Sequence[_Output], max_length: int, config: SearchConfig, eos: str
-    ) -> list[Hypothesis]:
-        """Return the n_best hypotheses of a result, best first; fewer if a probability is not finite."""
-        finite = [pair for pair in result if math.isfinite(pair[1])]
-        outputs = [output[: max_length - 1] if output[-1] != eos else output[:-1] for output, _ in finite]
-        if finite and (config.no_repeat or any(output[-1] != eos for output, _ in finite)):
-            log_probs = self._log_probs(source, outputs)
-        else:
-            log_probs = [log_prob for _, log_prob in finite]
-        ranked = sorted(
-            zip(log_probs, outputs, strict=True), key=lambda pair: -pair[0] / config.penalty(len(pair[1]) + 1)
-        )
-        return [config.hypothesis(self.tokenizer.ids(output), p) for p, output in ranked[: config.n_best]]
-
-    def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
-        """Return the log-probability of each target of a source, eos included."""
-        pieces = self.tokenizer.pieces(source)
-        scored = self._loaded().score_batch([pieces] * len(targets), targets, max_input_length=0)
-        return [math.fsum(target.log_probs) for target in scored]
 
 
 def _after_fork(engine: CTranslate2Engine | None) -> None:
