@@ -2,13 +2,10 @@
 
 import functools
 import gc
-import itertools
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
 from pathlib import Path
-from typing import ParamSpec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,13 +23,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 machine.product_rate = functools.cache(machine.product_rate)
 machine.git = functools.cache(machine.git)
 
-P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent
 # Real corpora, if present: in the folder that the configs name, or beside the project.
 CORPORA = next(
     (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"
 )
-MODEL_TESTS = Path(__file__).parent / "transformer"
 
 
 # A job that nohup or a scheduler starts ignores signals, and the processes that it starts inherit that; tests of what a
@@ -51,16 +46,6 @@ def pytest_collection_finish() -> None:
     """Spare the collector of garbage the objects of ten thousand tests, which are there until the end."""
     gc.collect()
     gc.freeze()
-
-
-@contextmanager
-def true_names() -> Iterator[None]:
-    """Fail if a name such as x_BTD does not match the shape of its tensor."""
-    from tests.shapes import checked_shapes
-
-    with checked_shapes("transformer") as lies:
-        yield
-    assert not lies, "names lie about shapes: " + "; ".join(lies)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -98,37 +83,3 @@ def one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True)
-def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give tests of the model library one seed, and check the shape names of the library."""
-    if not request.path.is_relative_to(MODEL_TESTS):
-        yield
-        return
-    import torch
-
-    torch.manual_seed(0)
-    if request.node.get_closest_marker("compiles"):  # the check would be called in every function of the compiler
-        yield
-        return
-    generated = getattr(request.function, "hypothesis", None)
-    if generated is None:
-        with true_names():
-            yield
-    else:
-        # Check examples separately; checking the search for examples too would double the time.
-        monkeypatch.setattr(generated, "inner_test", watched(generated.inner_test))
-        yield
-
-
-def watched(test: Callable[P, None], n_checked: int = 3) -> Callable[P, None]:
-    """Return the test with the check of shape names wrapped around its first examples; others differ in values."""
-    n = itertools.count()
-
-    @functools.wraps(test)
-    def example(*args: P.args, **kwargs: P.kwargs) -> None:
-        with true_names() if next(n) < n_checked else nullcontext():
-            test(*args, **kwargs)
-
-    return example
