@@ -15,6 +15,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -40,6 +41,17 @@ GERMAN = "der Hund schläft im Haus."
 SENTENCES = " ".join(f"der Hund schläft im Haus {n}." for n in range(30))
 LARGE = {"q": GERMAN * 1000, "source": "de", "target": "de"}
 FORM = "application/x-www-form-urlencoded"
+
+
+@contextlib.contextmanager
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """Yield the records of the server, which grow until the block ends."""
+    logger, kept = logging.getLogger("translate.serving"), BufferingHandler(10_000)
+    logger.addHandler(kept)
+    try:
+        yield kept.buffer
+    finally:
+        logger.removeHandler(kept)
 
 
 @contextlib.contextmanager
@@ -361,18 +373,14 @@ def test_a_glossary_is_built_once(options: ServeOptions, tmp_path: Path, monkeyp
 # Counting, connections and files
 
 
-def test_requests_are_counted_in_memory_while_the_disk_is_full(
-    options: ServeOptions, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_requests_are_counted_in_memory_while_the_disk_is_full(options: ServeOptions, tmp_path: Path) -> None:
     """Each request was answered with 500."""
     folder = tmp_path / "server"
-    with live(replace(options, requests=2), folder) as server:
-        logging.getLogger("translate.serving").addHandler(caplog.handler)
+    with live(replace(options, requests=2), folder) as server, logged() as records:
         folder.rmdir() if folder.is_dir() else None
         folder.touch()  # no folder can be made there any more
         assert [server.translate(GERMAN).status_code for _ in range(3)] == [200, 200, 429]
-        assert [record.message for record in caplog.records].count("requests counted in memory") == 1
-        logging.getLogger("translate.serving").removeHandler(caplog.handler)
+        assert [record.getMessage() for record in records].count("requests counted in memory") == 1
 
 
 def test_the_file_of_the_counts_is_tried_again_in_the_next_minute(tmp_path: Path) -> None:
@@ -492,21 +500,17 @@ def test_a_file_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path, mon
     assert os.listdir(tmp_path) == []
 
 
-def test_a_translated_file_without_room_is_no_error_of_the_server(
-    options: ServeOptions, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_translated_file_without_room_is_no_error_of_the_server(options: ServeOptions, tmp_path: Path) -> None:
     """It was answered with 500 and a traceback in the log."""
     (tmp_path / "files").touch()  # no folder can be made there any more
-    logging.getLogger("translate.serving").addHandler(caplog.handler)
-    with live(options, tmp_path) as server:
+    with live(options, tmp_path) as server, logged() as records:
         answer = server.http.post(
             "/translate_file", data={"source": "de", "target": "en"}, files={"file": ("a.txt", GERMAN.encode())}
         )
-    logging.getLogger("translate.serving").removeHandler(caplog.handler)
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == str(files.KEPT_SECONDS)
     assert answer.json()["error"].startswith("The server has no room for the translated file; ")
-    assert not any(record.exc_info for record in caplog.records)
+    assert not any(record.exc_info for record in records)
 
 
 # Suggestions, proxies and models
