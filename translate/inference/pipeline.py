@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from translate.text import languages, placeholders, sentences
+from translate.text import calendar, languages, placeholders, sentences
 from translate.text.placeholders import (
     MAY_BE_MARKED,
     PLACEHOLDER,
@@ -453,6 +453,7 @@ def missing(
         *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
         *((*span, source[slice(*span)]) for span in _early_end(output, source)),
+        *calendar.exchanged(output, source, target, source_language),
     ]
     parts = list[tuple[int, int, str]]()
     for part in sorted(found):

@@ -155,7 +155,11 @@ def test_patterns_in_lists_of_a_file_can_be_read(code: str) -> None:
     rules = rules_of(code)
     times = (rules.named_hours, rules.relative_times, rules.ambiguous_times, rules.added_minutes)
     lists = (rules.signs, rules.named_numbers, *times)
-    for pattern in (*rules.months, *(word for one in lists for words in one.values() for word in words)):
+    for pattern in (
+        *rules.months,
+        *rules.weekdays,
+        *(word for one in lists for words in one.values() for word in words),
+    ):
         assert not re.compile(pattern).fullmatch(""), pattern
     for pattern, one, several in rules.inclusive:
         assert re.compile(pattern).groups >= max(map(int, re.findall(r"\\(\d)", one + several)), default=0)

@@ -122,6 +122,7 @@ class Language:
         counted: matches words after a number that it counts, which then is no hour.
         named_numbers: words for other numbers that no reader of numerals knows, by the values that they may have.
         months: regular expressions of their names, in order.
+        weekdays: the same, from Monday; not of a day that begins in the night before, as in "Nacht zum Dienstag".
         labels: words before a number that is a name, such as that of a version.
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
         signs: regular expressions of words for signs, by the sign.
@@ -170,6 +171,7 @@ class Language:
     counted: re.Pattern[str] = _NEVER
     named_numbers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     months: tuple[str, ...] = ()
+    weekdays: tuple[str, ...] = ()
     labels: Words = Words()
     times: tuple[str, ...] = ()
     signs: dict[str, tuple[str, ...]] = field(default_factory=dict)
