@@ -5,24 +5,29 @@ They stay, as what looks for them does. Capital and small letters are the same, 
 
 import fnmatch
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 _LITERAL = re.compile(
     r'(?P<within>\b(?:(?:SEARCH|FIND)B?|contains-text|begins-with|ends-with)\(\s*)?"(?P<text>(?:[^"]|"")*+)"',
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]{3}")  # without one, a part of texts would be in most of them
+_KEY = 3
+# Letters that each text of a pattern has. Without them, a part of texts would be in most of them.
+_LETTERS = re.compile(rf"[^\W\d_]{{{_KEY}}}")
 _WILDCARD = re.compile(r"(?<!~)[*?]")
 _ESCAPED = re.compile(r"~([*?~])|\[")  # for spreadsheets, and for `fnmatch`
-_MOST_PATTERNS = 64  # each is compared with each cell
 
 
 class NamedCells:
-    """The texts that cells may have which a workbook names."""
+    """The texts that cells may have which a workbook names.
+
+    A text is compared only with the patterns whose first three letters in a row it has, so there may be many.
+    """
 
     def __init__(self) -> None:
         self._texts = set[str]()
-        self._patterns = dict[str, re.Pattern[str]]()
+        self._patterns = defaultdict[str, dict[str, re.Pattern[str]]](dict)  # by their letters
 
     def add(self, texts: Iterable[str]) -> None:
         """Add whole texts, such as the names of columns."""
@@ -32,9 +37,11 @@ class NamedCells:
         """Add a text in which * and ? may stand for others."""
         if not _WILDCARD.search(text):
             self.add([_ESCAPED.sub(lambda match: match[1] or match[0], text)])
-        elif _WORD.search(text) and len(self._patterns) < _MOST_PATTERNS:
+        elif letters := _LETTERS.search(text):
             shell = _ESCAPED.sub(lambda match: f"[{match[1] or '['}]", text)
-            self._patterns.setdefault(shell, re.compile(fnmatch.translate(shell), re.IGNORECASE))
+            key = letters[0].casefold()[:_KEY]
+            if shell not in self._patterns[key]:
+                self._patterns[key][shell] = re.compile(fnmatch.translate(shell), re.IGNORECASE)
 
     def add_part(self, text: str) -> None:
         """Add a part of texts."""
@@ -56,5 +63,8 @@ class NamedCells:
     def __contains__(self, text: str) -> bool:
         """Return whether a cell with this text is named; an empty one never is."""
         text = text.strip()
-        is_named = text.casefold() in self._texts or any(one.match(text) for one in self._patterns.values())
-        return bool(text) and is_named
+        folded = text.casefold()
+        if folded in self._texts:
+            return bool(text)
+        keys = {folded[i : i + _KEY] for i in range(len(folded) - _KEY + 1)} if self._patterns else ()
+        return any(one.match(text) for key in keys if key in self._patterns for one in self._patterns[key].values())
