@@ -168,92 +168,6 @@ class Translator:
         for window in _windows(texts, str):
             yield from map(joined, self.translate_in_pieces(window))
 
-    def translate_lines(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate each line as one sentence, by the model alone; see `n_best`."""
-        return (best[0] for best in self.n_best(lines, 1))
-
-    def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
-        """Return up to n translations of each line as one sentence, best first; n is at most the beam size.
-
-        The beam size also bounds the number of samples. The lines may end with "\\n"; one within a line counts as a
-        space. At most WINDOW lines are read ahead. A line that is translated in parts joins the second best
-        translations of its parts in its second, and so on. OptionError unless n is at least 1 and at most the beam
-        size, UserError for text that is not Unicode.
-        """
-        require_beam(n, self.sentence_search.config)
-        return self._n_best(lines, n)
-
-    def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
-        for window in _windows(lines, one_line):
-            for translations in self.sentence_search.translate(window, n_best=n):
-                yield [self.sentence_search.scored(translation) for translation in translations]
-
-    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
-        """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
-
-        At most WINDOW texts are read ahead. UserError for text that is not Unicode.
-        """
-        for window in _windows(texts, one_line):
-            yield from map(self._finished, pipeline.translate(window, self._search, self._rules))
-
-    @property
-    def _rules(self) -> Rules:
-        spec, document = self.engine.spec, self.document
-        return Rules(
-            source=spec.source,
-            target=spec.target,
-            n_symbols=self.engine.tokenizer.n_placeholders,
-            segments=document.format != "lines",
-            checks=document.checks,
-            markup=in_language(self.markup or formats.markup(document.format), spec.source),
-            glossary=self.glossary,
-            knows=self.engine.tokenizer.knows,
-            aligner=self.sentence_search if self.engine.can_align else None,
-            raise_if_cancelled=self._raise_if_cancelled,
-        )
-
-    def _search(self, lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
-        """Return the best translation of each sentence."""
-        found = self.sentence_search.translate(lines, no_repeat=no_repeat, divides=not self.document.is_bare)
-        return {line: translations[0] for line, translations in zip(lines, found, strict=True)}
-
-    def _finished(self, translation: Translation) -> Translation:
-        """Return a translation with its score and, with checks, the flag of a low probability."""
-        if self.document.checks:
-            spec = self.engine.spec
-            translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
-        return self.sentence_search.scored(translation)
-
-    def alternatives(self, text: str, n: int) -> list[str]:
-        """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
-
-        They are made of the second best translations of its sentences, the third best, and so on. If the beam is too
-        narrow, it is widened for them, but not for the best translation. OptionError if n is negative.
-        """
-        if n < 0:
-            raise OptionError("n", n, "must be at least 0")
-        found: dict[tuple[str, int], list[Translation]] = {}
-
-        def ranked(rank: int) -> pipeline.Model:
-            def search(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
-                new = [line for line in lines if (line, no_repeat) not in found]
-                results = self.sentence_search.translate(
-                    new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
-                )
-                found.update(zip(((line, no_repeat) for line in new), results, strict=True))
-                several = {line: found[line, no_repeat] for line in lines}
-                return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
-
-            return search
-
-        (best,) = self.passages([text])
-        texts = dict.fromkeys(
-            translation.text
-            for rank in range(n + 1)
-            for translation in pipeline.translate([one_line(text)], ranked(rank), self._rules)
-        )
-        return [other for other in texts if other != best.text][:n]
-
     def translate_in_pieces(self, texts: Sequence[str]) -> list[list[TranslatedPiece]]:
         """Return the pieces of each text with their translations; the pieces of all texts are translated together."""
         read = formats.reader(self.document.format, column=self.document.column)
@@ -279,6 +193,101 @@ class Translator:
                 yield self._line_by_line(paragraph)
             else:
                 yield translation if text == translation.text else replace(translation, text=text)
+
+    def _line_by_line(self, paragraph: Paragraph) -> Translation:
+        """Return a translation with a line for each line, where that of the whole has too few words."""
+        parts = paragraph.lines()
+        found = self.passages([part.text for part in parts if part.translate])
+        alone = [next(found) if part.translate else Translation(part.text) for part in parts]
+        text = paragraph.joined(parts, [translation.text for translation in alone])
+        return replace(self.sentence_search.scored(join(alone)), text=text)
+
+    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
+        """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
+
+        At most WINDOW texts are read ahead. UserError for text that is not Unicode.
+        """
+        for window in _windows(texts, one_line):
+            yield from map(self._finished, pipeline.translate(window, self._model, self._rules))
+
+    @property
+    def _rules(self) -> Rules:
+        """The settings of the pipeline."""
+        spec, document = self.engine.spec, self.document
+        return Rules(
+            source=spec.source,
+            target=spec.target,
+            n_symbols=self.engine.tokenizer.n_placeholders,
+            segments=document.format != "lines",
+            checks=document.checks,
+            markup=in_language(self.markup or formats.markup(document.format), spec.source),
+            glossary=self.glossary,
+            knows=self.engine.tokenizer.knows,
+            aligner=self.sentence_search if self.engine.can_align else None,
+            raise_if_cancelled=self._raise_if_cancelled,
+        )
+
+    def _model(self, sentences: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
+        """Return the best translation of each sentence; see `pipeline.Model`."""
+        found = self.sentence_search.translate(sentences, no_repeat=no_repeat, divides=not self.document.is_bare)
+        return {sentence: translations[0] for sentence, translations in zip(sentences, found, strict=True)}
+
+    def _finished(self, translation: Translation) -> Translation:
+        """Return a translation with its score and, with checks, the flag of a low probability."""
+        if self.document.checks:
+            spec = self.engine.spec
+            translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
+        return self.sentence_search.scored(translation)
+
+    def translate_lines(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """Translate each line as one sentence, by the model alone; see `n_best`."""
+        return (best[0] for best in self.n_best(lines, 1))
+
+    def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
+        """Return up to n translations of each line as one sentence, best first; n is at most the beam size.
+
+        The beam size also bounds the number of samples. The lines may end with "\\n"; one within a line counts as a
+        space. At most WINDOW lines are read ahead. A line that is translated in parts joins the second best
+        translations of its parts in its second, and so on. OptionError unless n is at least 1 and at most the beam
+        size, UserError for text that is not Unicode.
+        """
+        require_beam(n, self.sentence_search.config)
+        return self._n_best(lines, n)
+
+    def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
+        for window in _windows(lines, one_line):
+            for translations in self.sentence_search.translate(window, n_best=n):
+                yield [self.sentence_search.scored(translation) for translation in translations]
+
+    def alternatives(self, text: str, n: int) -> list[str]:
+        """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
+
+        They are made of the second best translations of its sentences, the third best, and so on. If the beam is too
+        narrow, it is widened for them, but not for the best translation. OptionError if n is negative.
+        """
+        if n < 0:
+            raise OptionError("n", n, "must be at least 0")
+        found: dict[tuple[str, int], list[Translation]] = {}
+
+        def ranked(rank: int) -> pipeline.Model:
+            def model(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
+                new = [line for line in lines if (line, no_repeat) not in found]
+                results = self.sentence_search.translate(
+                    new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
+                )
+                found.update(zip(((line, no_repeat) for line in new), results, strict=True))
+                several = {line: found[line, no_repeat] for line in lines}
+                return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
+
+            return model
+
+        (best,) = self.passages([text])
+        texts = dict.fromkeys(
+            translation.text
+            for rank in range(n + 1)
+            for translation in pipeline.translate([one_line(text)], ranked(rank), self._rules)
+        )
+        return [other for other in texts if other != best.text][:n]
 
     def for_format(self, format: Format, markup: re.Pattern[str] | None = None) -> "Translator":
         """Return this translator for another format; `markup` as in the attributes."""
@@ -355,13 +364,6 @@ class Translator:
             if not keeps_tags(unit.text, whole.text):
                 whole = replace(whole, text=unit.text).flagged("tags")
             yield whole
-
-    def _line_by_line(self, paragraph: Paragraph) -> Translation:
-        parts = paragraph.lines()
-        found = self.passages([part.text for part in parts if part.translate])
-        alone = [next(found) if part.translate else Translation(part.text) for part in parts]
-        text = paragraph.joined(parts, [translation.text for translation in alone])
-        return replace(self.sentence_search.scored(join(alone)), text=text)
 
 
 def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
