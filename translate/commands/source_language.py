@@ -12,7 +12,7 @@ from translate.text import formats, languages
 _BEGINNING = 2**20  # bytes of a file that are read; the head of a web page may be long
 
 
-def guess(options: TranslationOptions, *, exported: bool) -> str | None:
+def guess_language(options: TranslationOptions, *, exported: bool) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language.
 
     Only the parts of the text that are translated count.

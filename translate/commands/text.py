@@ -27,7 +27,7 @@ from translate.commands.lines import (
     open_lines,
     writable,
 )
-from translate.commands.source_language import guess
+from translate.commands.source_language import guess_language
 from translate.errors import UserError, say
 from translate.files import json_sha256, sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
@@ -72,7 +72,7 @@ def run(options: TextOptions) -> None:
         raise UserError(
             "--bilingual, --apply, --final and --all belong to documents, such as report.docx; name one with --input"
         )
-    format = options.document.format or (formats.guess(options.input) if options.input else "text")
+    format = options.document.format or (formats.guess_format(options.input) if options.input else "text")
     options = replace(options, document=replace(options.document, format=format))
     _check_column(options)
     check_paths(options)
@@ -122,7 +122,7 @@ def find_model(options: TranslationOptions, *, exported: bool = False) -> Path:
         exported: whether a CTranslate2 folder is accepted.
     """
     asked, target = options.from_language, options.to_language
-    source = guess(options, exported=exported) if asked == "auto" else asked
+    source = guess_language(options, exported=exported) if asked == "auto" else asked
     return registry.find_model(options.opening.model, say, source=source, target=target, exported=exported)
 
 

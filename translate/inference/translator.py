@@ -329,7 +329,7 @@ class Translator:
             return self.translate_document(data, reading)
         lines = "\n".join(decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), start=1))
         mark = "\ufeff" if data.startswith(BOM_UTF8) else ""
-        return self.for_format(formats.guess(Path(name)))(mark + lines).encode()
+        return self.for_format(formats.guess_format(Path(name)))(mark + lines).encode()
 
     def translate_document(self, data: bytes, reading: "Reading") -> bytes:
         """Return a translated document."""

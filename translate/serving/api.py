@@ -276,7 +276,7 @@ async def translate_file(request: Request) -> Response:
         texts = [_text(content)]
 
         def translated(ticket: Ticket) -> bytes:
-            format = formats.guess(Path(name))
+            format = formats.guess_format(Path(name))
             done = state.service.translate(ticket, texts, source, target, format, formality=given.formality)
             return done.texts[0].encode()
 

@@ -164,7 +164,7 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
 
 
-def guess(path: Path) -> Format:
+def guess_format(path: Path) -> Format:
     """Return the format that the name of a file suggests, "text" if it suggests none."""
     suffix = path.suffix.lower()
     name = _SUFFIXES.get(suffix, suffix[1:])

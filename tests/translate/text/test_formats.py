@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.formats import FORMATS, content, guess, reader, unquoted, written
+from translate.text.formats import FORMATS, content, guess_format, reader, unquoted, written
 from translate.text.sentences import Piece
 
 
@@ -35,7 +35,16 @@ def test_pieces_joined_are_the_text(layout: str, text: str) -> None:
 
 def test_names_of_files_suggest_formats() -> None:
     names = ["a.md", "b.HTML", "c.srt", "d.vtt", "e.tsv", "f.txt", "g", "h.de"]
-    assert [guess(Path(name)) for name in names] == ["markdown", "html", "srt", "vtt", "tsv", "text", "text", "text"]
+    assert [guess_format(Path(name)) for name in names] == [
+        "markdown",
+        "html",
+        "srt",
+        "vtt",
+        "tsv",
+        "text",
+        "text",
+        "text",
+    ]
 
 
 @pytest.mark.parametrize("layout", ["text", "lines"])
