@@ -101,7 +101,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ProtectedSentence:
     """A protected sentence.
 
     Attributes:
@@ -211,7 +211,7 @@ def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
     return best
 
 
-def _translate_protected(protected: Mapping[str, Sentence], model: Model, rules: Rules) -> Found:
+def _translate_protected(protected: Mapping[str, ProtectedSentence], model: Model, rules: Rules) -> Found:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: sentence for text, sentence in protected.items() if len(sentence.originals) <= rules.n_symbols}
     wanted = _distinct(sentence.text for sentence in fitting.values() if not sentence.kept)
@@ -247,7 +247,7 @@ def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
     return replace(join([found for _, found in pairs]), sentences=tuple(pairs))
 
 
-def _copy(text: str, sentence: Sentence) -> Translation:
+def _copy(text: str, sentence: ProtectedSentence) -> Translation:
     """Return a sentence that is kept, with the target terms in it if they are all of its words."""
     if sentence.kept == "copied" and sentence.n_terms:
         return restore(Translation(sentence.text), sentence) or Translation(text)
@@ -280,7 +280,7 @@ def segment(text: str, rules: Rules) -> list[Piece]:
 # Protect
 
 
-def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
+def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> ProtectedSentence:
     """Return a sentence with symbols for its placeholders and, outside of them, in the characters that models know.
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
@@ -293,7 +293,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
     )
     inner = placeholders.mask_as(inner, [(term.start, term.stop, term.target) for term in found])
     kept = _reason_to_keep(inner.text, rules.source) if rules.checks else ""
-    return Sentence(inner.text, inner.originals, before, after, kept, len(found))
+    return ProtectedSentence(inner.text, inner.originals, before, after, kept, len(found))
 
 
 def _clean(text: str, rules: Rules) -> str:
@@ -607,7 +607,7 @@ def _between_terms(text: str, rules: Rules, glossary: Glossary) -> list[Piece]:
 # Restore
 
 
-def restore(translation: Translation, sentence: Sentence) -> Translation | None:
+def restore(translation: Translation, sentence: ProtectedSentence) -> Translation | None:
     """Return the translation with originals and layout; None if a symbol is missing, or marks have lost their words.
 
     A symbol that a sentence without placeholders does not have stays and is flagged.

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from translate.inference import pipeline
-from translate.inference.pipeline import NO_REPEAT, Rules, Sentence, protect, restore
+from translate.inference.pipeline import NO_REPEAT, ProtectedSentence, Rules, protect, restore
 from translate.text.placeholders import Glossary, symbol
 from translate.text.sentences import readable
 from translate.text.translation import Translation
@@ -322,7 +322,7 @@ def test_checks_change_no_text_that_is_not_searched_again(text: str) -> None:
 def test_protecting_and_restoring_are_inverse() -> None:
     text = "\U0001f600 <b>Ja</b> 20\u00a0m {x}"
     sentence = protect(text, rules())
-    assert sentence == Sentence("⟦1⟧Ja⟦2⟧ 20 m ⟦3⟧", ("<b>", "</b>", "{x}"), "\U0001f600 ")
+    assert sentence == ProtectedSentence("⟦1⟧Ja⟦2⟧ 20 m ⟦3⟧", ("<b>", "</b>", "{x}"), "\U0001f600 ")
     restored = restore(Translation(sentence.text), sentence)
     assert restored is not None
     assert restored.text == text.replace("\u00a0", " ")
