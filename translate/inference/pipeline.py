@@ -125,7 +125,13 @@ def translate(texts: Sequence[str], model: Model, rules: Rules) -> list[Translat
     segmented = [segment(text, rules) for text in texts]
     wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
     found = translate_sentences(wanted, model, rules)
-    return [_joined([*_pairs(pieces, found)]) for pieces in segmented]
+    return [_joined(pieces, found) for pieces in segmented]
+
+
+def _joined(pieces: Sequence[Piece], found: Found) -> Translation:
+    """Return the translation of a text from those of its sentences."""
+    pairs = tuple(_pairs(pieces, found))
+    return replace(join([translation for _, translation in pairs]), sentences=pairs)
 
 
 def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Translation]]:
@@ -138,7 +144,12 @@ def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Transla
 
 
 def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Found:
-    """Return the translation of each sentence; texts in its placeholders are translated by themselves."""
+    """Return the translation of each sentence; texts in its placeholders are translated by themselves.
+
+    What a model cannot read is taken out and put back by three functions, each of which calls the next:
+    `_translate_formatted` does so with formatting, `_translate_plain` with placeholders and terms, and
+    `_translate_protected` searches and checks what is left.
+    """
     found = _translate_formatted(texts, model, rules)
     return found if rules.is_bare else found | translate_messages(found, model, rules)
 
@@ -162,16 +173,16 @@ def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Fo
     }
     placed = dict(zip(pairs, formatting.put_back(list(pairs.values()), rules.aligner, rules.n_symbols), strict=True))
     unplaced = [text for text in texts if text in placed and placed[text] is None]
-    left = _translate_plain(unplaced, model, rules) if unplaced else {}
-
-    def translation(text: str) -> Translation:
-        if text in left or text not in formatted:
-            return left[text] if text in left else found[text]
-        return replace(
-            found[formatted[text].text], text=placed.get(text) or text
-        )  # a copy is the source, tags included
-
-    return {text: translation(text) for text in texts}
+    with_marks = _translate_plain(unplaced, model, rules) if unplaced else {}  # as placeholders
+    best = {}
+    for text in texts:
+        if text not in formatted:
+            best[text] = found[text]
+        elif text in with_marks:
+            best[text] = with_marks[text]
+        else:  # a copy is the source, formatting included
+            best[text] = replace(found[formatted[text].text], text=placed.get(text) or text)
+    return best
 
 
 def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
@@ -187,6 +198,44 @@ def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
         if lost := [text for text in texts if text not in found]:
             found |= _between_placeholders(lost, model, replace(rules, glossary=None))
     return found if rules.glossary is None else check_terms(found, model, rules, rules.glossary)
+
+
+def _translate_protected(protected: Mapping[str, ProtectedSentence], model: Model, rules: Rules) -> Found:
+    """Return the translation of each sentence that has few enough symbols and keeps them all."""
+    fitting = {text: sentence for text, sentence in protected.items() if len(sentence.originals) <= rules.n_symbols}
+    wanted = _distinct(sentence.text for sentence in fitting.values() if not sentence.kept)
+    answers = check(model(wanted), model, rules) if rules.checks else model(wanted)
+    found = {}
+    for text, sentence in fitting.items():
+        restored = _copy(text, sentence) if sentence.kept else restore(answers[sentence.text], sentence)
+        if restored is not None:
+            found[text] = restored
+    return found
+
+
+def _copy(text: str, sentence: ProtectedSentence) -> Translation:
+    """Return a sentence that is kept, with the target terms in it if they are all of its words."""
+    if sentence.kept == "copied" and sentence.n_terms:
+        return restore(Translation(sentence.text), sentence) or Translation(text)
+    return Translation(text).flagged(sentence.kept)
+
+
+def _between_placeholders(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+    """Translate the text between placeholders, which stay in their places."""
+    divided = {text: sentences.between(text, rules.markup) for text in texts}
+    return _piece_by_piece(divided, model, replace(rules, markup=_NOTHING))
+
+
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules: Rules) -> Found:
+    """Return the translation of each text from those of its pieces."""
+    wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
+    answers = translate_sentences(wanted, model, rules)
+    found = {}
+    for text, pieces in divided.items():
+        whole = join([answers[piece.text] if piece.translate else Translation(piece.text) for piece in pieces])
+        flags = {"placeholders", *whole.flags} - {"copied"}
+        found[text] = replace(whole, flags=tuple(sorted(flags)))
+    return found
 
 
 def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
@@ -209,49 +258,6 @@ def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
             flags |= {flag for branch in inside for flag in branch.flags} - {"copied"}
         best[text] = replace(whole, text=said, flags=tuple(sorted(flags)))
     return best
-
-
-def _translate_protected(protected: Mapping[str, ProtectedSentence], model: Model, rules: Rules) -> Found:
-    """Return the translation of each sentence that has few enough symbols and keeps them all."""
-    fitting = {text: sentence for text, sentence in protected.items() if len(sentence.originals) <= rules.n_symbols}
-    wanted = _distinct(sentence.text for sentence in fitting.values() if not sentence.kept)
-    answers = check(model(wanted), model, rules) if rules.checks else model(wanted)
-    found = {}
-    for text, sentence in fitting.items():
-        restored = _copy(text, sentence) if sentence.kept else restore(answers[sentence.text], sentence)
-        if restored is not None:
-            found[text] = restored
-    return found
-
-
-def _between_placeholders(texts: Sequence[str], model: Model, rules: Rules) -> Found:
-    """Translate the text between placeholders, which stay in their places."""
-    divided = {text: sentences.between(text, rules.markup) for text in texts}
-    return _piece_by_piece(divided, model, replace(rules, markup=_NOTHING))
-
-
-def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules: Rules) -> Found:
-    """Return the translation of each text from those of its pieces."""
-    wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
-    answers = translate_sentences(wanted, model, rules)
-    found = {}
-    for text, pieces in divided.items():
-        whole = join([answers[piece.text] if piece.translate else Translation(piece.text) for piece in pieces])
-        flags = {"placeholders", *whole.flags} - {"copied"}
-        found[text] = replace(whole, flags=tuple(sorted(flags)))
-    return found
-
-
-def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
-    """Return the translation of a text, given source and translation of each part."""
-    return replace(join([found for _, found in pairs]), sentences=tuple(pairs))
-
-
-def _copy(text: str, sentence: ProtectedSentence) -> Translation:
-    """Return a sentence that is kept, with the target terms in it if they are all of its words."""
-    if sentence.kept == "copied" and sentence.n_terms:
-        return restore(Translation(sentence.text), sentence) or Translation(text)
-    return Translation(text).flagged(sentence.kept)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
