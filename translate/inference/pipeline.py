@@ -37,7 +37,7 @@ from translate.text.translation import Translation, join
 if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one starts sooner
     from translate.inference.formatting import Aligner
 
-Found = dict[str, Translation]  # of each sentence; in the checks, of each protected one
+Translations = dict[str, Translation]  # of each sentence; in the checks, of each protected one
 
 NO_REPEAT = 3  # length in tokens of the sequences that a new search may not repeat
 
@@ -55,7 +55,7 @@ _LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 class Model(Protocol):
     """A model and its search, as a function from sentences to their translations."""
 
-    def __call__(self, texts: Sequence[str], no_repeat: int = 0, /) -> Found:
+    def __call__(self, texts: Sequence[str], no_repeat: int = 0, /) -> Translations:
         """Return the translation of each distinct sentence.
 
         Args:
@@ -128,13 +128,13 @@ def translate(texts: Sequence[str], model: Model, rules: Rules) -> list[Translat
     return [_joined(pieces, found) for pieces in segmented]
 
 
-def _joined(pieces: Sequence[Piece], found: Found) -> Translation:
+def _joined(pieces: Sequence[Piece], found: Translations) -> Translation:
     """Return the translation of a text from those of its sentences."""
     pairs = tuple(_pairs(pieces, found))
     return replace(join([translation for _, translation in pairs]), sentences=pairs)
 
 
-def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Translation]]:
+def _pairs(pieces: Sequence[Piece], found: Translations) -> Iterator[tuple[str, Translation]]:
     """Yield source and translation of each piece, with a space between two sentences that have none in the source."""
     for piece, following in itertools.zip_longest(pieces, pieces[1:]):
         translation = found[piece.text] if piece.translate else Translation(piece.text)
@@ -143,7 +143,7 @@ def _pairs(pieces: Sequence[Piece], found: Found) -> Iterator[tuple[str, Transla
         yield piece.text, translation
 
 
-def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Translations:
     """Return the translation of each sentence; texts in its placeholders are translated by themselves.
 
     What a model cannot read is taken out and put back by three functions, each of which calls the next:
@@ -154,7 +154,7 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Fou
     return found if rules.is_bare else found | translate_messages(found, model, rules)
 
 
-def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Translations:
     """Return the translation of each sentence; formatting is taken out before and put back after all else."""
     if rules.aligner is None or rules.is_bare:
         return _translate_plain(texts, model, rules)
@@ -185,7 +185,7 @@ def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Fo
     return best
 
 
-def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Translations:
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
@@ -200,7 +200,7 @@ def _translate_plain(texts: Sequence[str], model: Model, rules: Rules) -> Found:
     return found if rules.glossary is None else check_terms(found, model, rules, rules.glossary)
 
 
-def _translate_protected(protected: Mapping[str, ProtectedSentence], model: Model, rules: Rules) -> Found:
+def _translate_protected(protected: Mapping[str, ProtectedSentence], model: Model, rules: Rules) -> Translations:
     """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: sentence for text, sentence in protected.items() if len(sentence.originals) <= rules.n_symbols}
     wanted = _distinct(sentence.text for sentence in fitting.values() if not sentence.kept)
@@ -220,13 +220,13 @@ def _copy(text: str, sentence: ProtectedSentence) -> Translation:
     return Translation(text).flagged(sentence.kept)
 
 
-def _between_placeholders(texts: Sequence[str], model: Model, rules: Rules) -> Found:
+def _between_placeholders(texts: Sequence[str], model: Model, rules: Rules) -> Translations:
     """Translate the text between placeholders, which stay in their places."""
     divided = {text: sentences.between(text, rules.markup) for text in texts}
     return _piece_by_piece(divided, model, replace(rules, markup=_NOTHING))
 
 
-def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules: Rules) -> Found:
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules: Rules) -> Translations:
     """Return the translation of each text from those of its pieces."""
     wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
     answers = translate_sentences(wanted, model, rules)
@@ -238,7 +238,7 @@ def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules:
     return found
 
 
-def translate_messages(found: Found, model: Model, rules: Rules) -> Found:
+def translate_messages(found: Translations, model: Model, rules: Rules) -> Translations:
     """Return the translations with placeholders, such as messages of ICU, in which each text is translated."""
     several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
     if not several:
@@ -321,7 +321,7 @@ def has_words(text: str) -> bool:
 # Check
 
 
-def check(found: Mapping[str, Translation], model: Model, rules: Rules) -> Found:
+def check(found: Mapping[str, Translation], model: Model, rules: Rules) -> Translations:
     """Return the translations with flags, some of them of another search."""
     forms = {text: languages.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
@@ -354,7 +354,7 @@ def echoes(output: str, source: str) -> bool:
     return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
 
 
-def check_repetition(found: Found, model: Model, rules: Rules) -> Found:
+def check_repetition(found: Translations, model: Model, rules: Rules) -> Translations:
     """Search again without repetitions for sentences whose translation repeats itself or does not end."""
     bad = [text for text, translation in found.items() if _is_endless(translation, text, rules)]
     again = model(bad, NO_REPEAT) if bad else {}
@@ -406,7 +406,7 @@ def _times(words: Sequence[str]) -> int:
     return max(Counter(zip(words, words[1:], words[2:], words[3:], strict=False)).values(), default=1)
 
 
-def check_empty(found: Found, model: Model) -> Found:
+def check_empty(found: Translations, model: Model) -> Translations:
     """Search again, with the first letter in the other case, for sentences whose translation is empty."""
     others = {text: _swapped(text) for text, translation in found.items() if not translation.text.strip()}
     again = model(_distinct(others.values())) if others else {}
@@ -419,7 +419,7 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_missing(found: Found, model: Model, rules: Rules) -> Found:
+def check_missing(found: Translations, model: Model, rules: Rules) -> Translations:
     """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     lacking = {text: parts for text, said in found.items() if (parts := _missing(said.text, text, rules))}
     masked = {text: placeholders.mask(text, parts) for text, parts in lacking.items()}
@@ -469,9 +469,9 @@ def missing(
 
 
 def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
-    rules = languages.find(language)
+    own = languages.find(language)
     has_digits = any(map(str.isnumeric, source)) or _ROMAN.search(source)
-    if rules and not has_digits and not rules.hour.search(source) and not any(rules.times_from_hours(source)):
+    if own and not has_digits and not own.hour.search(source) and not any(own.times_from_hours(source)):
         return []
     from translate.text import numbers  # takes 7 ms, which a sentence without numbers need not wait for
 
@@ -489,12 +489,12 @@ def _missing_words(output: str, source: str, language: str, knows: Callable[[str
     """Return where the words are that a translation must have letter for letter, and lacks."""
     if source.isascii():
         return []
-    rules = languages.find(language)
-    own, script = (frozenset(rules.letters), rules.script) if rules else (frozenset[str](), "")
+    own = languages.find(language)
+    letters, script = (frozenset(own.letters), own.script) if own else (frozenset[str](), "")
     lost, said = [], None
     for match in _LETTERS_AND_MARKS.finditer(source):
         word = match[0]
-        strange = set() if word.isascii() else {letter for letter in word if not letter.isascii()} - own
+        strange = set() if word.isascii() else {letter for letter in word if not letter.isascii()} - letters
         if not strange or not (any(_is_in_another_script(letter, script) for letter in strange) or not knows(word)):
             continue
         if said is None:
@@ -512,14 +512,14 @@ def _is_in_another_script(letter: str, script: str) -> bool:
 
 def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
     """Return the signs that a translation has neither as signs nor in words, with the number beside them."""
-    rules = languages.find(target)
-    if rules is None or _WITHOUT_SIGNS.fullmatch(source):
+    target_language = languages.find(target)
+    if target_language is None or _WITHOUT_SIGNS.fullmatch(source):
         return []
     from translate.text import numbers
 
-    patterns = {sign: numbers.SIGNS.get(sign) or re.compile(re.escape(sign)) for sign in rules.signs}
+    patterns = {sign: numbers.SIGNS.get(sign) or re.compile(re.escape(sign)) for sign in target_language.signs}
     words = {
-        sign: rules.signs[sign]
+        sign: target_language.signs[sign]
         for sign, pattern in patterns.items()
         if pattern.search(source) and not pattern.search(output)
     }
@@ -551,7 +551,7 @@ def _early_end(output: str, source: str) -> list[tuple[int, int]]:
     return [match.span() for match in places if n_words <= len(_WORD.findall(source[: match.end()]))][:1]
 
 
-def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) -> Found:
+def check_terms(found: Translations, model: Model, rules: Rules, glossary: Glossary) -> Translations:
     """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
 
     Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
@@ -562,7 +562,7 @@ def check_terms(found: Found, model: Model, rules: Rules, glossary: Glossary) ->
     best, kept = dict(found), set[str]()
     alone = replace(rules, glossary=None)
 
-    def take(again: Found) -> None:
+    def take(again: Translations) -> None:
         for text, translation in again.items():
             if not missing_terms(translation.text, targets[text], whole_words=False):
                 best[text] = translation
