@@ -17,7 +17,7 @@ from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.graphs import GraphUpdater
 from translate.training.optimizer import new_optimizer
-from translate.training.update import Updater, batch_loss, read
+from translate.training.update import Updater, batch_loss, read_stats
 
 pytestmark = [
     pytest.mark.gpu,
@@ -76,7 +76,7 @@ def test_the_chunked_loss_equals_its_definition():
 def test_bfloat16_training_learns(model, batch):
     model, batch = model.to(CUDA).train(), batch.to(CUDA)
     updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=torch.bfloat16)
-    losses = [stats.loss for stats in read([updater.step([batch], lr=0.003) for _ in range(60)])]
+    losses = [stats.loss for stats in read_stats([updater.step([batch], lr=0.003) for _ in range(60)])]
     assert losses[-1] < 0.5 * losses[0]
 
 
@@ -96,7 +96,7 @@ def test_recorded_updates_are_the_plain_ones(model, batch):
         own = copy.deepcopy(model).to(CUDA).train()
         updater = make(own, new_optimizer(own, config), 0.1, torch.float32)
         updater.warm_up(others)
-        return read([updater.step([others, first][: 1 + step % 2], 1e-3) for step in range(5)])
+        return read_stats([updater.step([others, first][: 1 + step % 2], 1e-3) for step in range(5)])
 
     for a, b in zip(trained(GraphUpdater), trained(Updater), strict=True):
         assert (a.loss, a.nll, a.grad_norm) == pytest.approx((b.loss, b.nll, b.grad_norm), rel=1e-2)

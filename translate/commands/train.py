@@ -65,7 +65,8 @@ def run(options: TrainOptions) -> int:
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
     run = Run(options.run or Path("runs") / name)
-    is_same = train_experiment(Start(config, run, corpus, options.resume, options.from_model, original), _say)
+    start = Start(config, run, corpus, resume=options.resume, from_model=options.from_model, original=original)
+    is_same = train_experiment(start, _say)
     return 0 if is_same else EXIT_DIFFERENT
 
 

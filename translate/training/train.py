@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -45,9 +44,6 @@ from translate.training.plan import Plan, Start, make_plan
 from translate.training.reporting import ADVICE, Reporter
 from translate.training.update import MAX_SKIPPED, Meter, OomSplitter, StepStats, Updater
 from translate.training.validation import ValidationScores, Validator
-
-if TYPE_CHECKING:
-    pass
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 HANGUP = getattr(signal, "SIGHUP", None)  # of a closed terminal; Windows has none
@@ -166,12 +162,12 @@ def set_up(
     updater = kind(
         replica.model,
         replica.optimizer,
-        config.label_smoothing,
-        plan.dtype,
-        config.clip_norm,
-        splitter,
-        ranks,
-        config.r_drop,
+        smoothing=config.label_smoothing,
+        dtype=plan.dtype,
+        clip_norm=config.clip_norm,
+        splitter=splitter,
+        ranks=ranks,
+        r_drop=config.r_drop,
     )
     bleu = partial(score_bleu, trained) if config.valid_bleu_sentences and not replica.is_sharded else None
     validator = Validator(prepared, config, feed.collate, plan.dtype, splitter, ranks, bleu)
@@ -182,20 +178,20 @@ def set_up(
     n_batches = feed.sampler.n_batches
     schedule = Schedule.of(config, model.config.d_model, n_batches, feed.batches_per_update, state)
     parts = Parts(
-        plan,
-        prepared,
-        ranks,
-        say,
-        trained,
-        ema,
-        replica,
-        updater,
-        feed,
-        schedule,
-        validator,
-        checkpoints,
-        reporter,
-        peak,
+        plan=plan,
+        prepared=prepared,
+        ranks=ranks,
+        say=say,
+        trained=trained,
+        ema=ema,
+        replica=replica,
+        updater=updater,
+        feed=feed,
+        schedule=schedule,
+        validator=validator,
+        checkpoints=checkpoints,
+        reporter=reporter,
+        peak=peak,
     )
     ranks.on_rank_0(lambda: _record_start(state, parts))
     return state, parts
@@ -277,7 +273,7 @@ def train(state: TrainState, parts: Parts) -> None:
             if state.step % config.log_every == 0 or state.step == schedule.last_step:
                 _report(state, parts, meter)
             elif len(meter.unread) >= MAX_UNREAD:
-                _read(state, parts, meter)
+                _read_stats(state, parts, meter)
             if schedule.validates(state.step):
                 _validate(state, parts)
                 state.seconds = parts.clock() - started
@@ -341,13 +337,13 @@ def _update(state: TrainState, parts: Parts, meter: Meter, batches: Sequence[Bat
 
 def _report(state: TrainState, parts: Parts, meter: Meter) -> None:
     """Log the last update, with the speed since the line before."""
-    *_, stats = _read(state, parts, meter)
+    *_, stats = _read_stats(state, parts, meter)
     parts.reporter.update(state, stats, parts.schedule.lr(state.step), meter.speed(parts.peak))
 
 
-def _read(state: TrainState, parts: Parts, meter: Meter) -> list[StepStats]:
+def _read_stats(state: TrainState, parts: Parts, meter: Meter) -> list[StepStats]:
     """Return the statistics of the updates since the last call, and count the skipped ones."""
-    updates = meter.read()
+    updates = meter.read_stats()
     for step, stats in enumerate(updates, state.step - len(updates) + 1):
         if not stats.finite:
             state.n_skipped += 1
@@ -384,7 +380,7 @@ def _save(state: TrainState, parts: Parts, meter: Meter, *, scheduled: bool) -> 
             f"{parts.plan.run.folder}: parameters are no longer finite at step {state.step:,}, so nothing is saved "
             f"beyond step {parts.checkpoints.saved_step:,}; {ADVICE}"
         )
-    _read(state, parts, meter)
+    _read_stats(state, parts, meter)
     (flops,), meter.unsaved_flops = parts.ranks.sum(meter.unsaved_flops), 0
     state.n_flops += int(flops)
     # Logged first, so that after a kill every checkpoint has its line.

@@ -77,7 +77,7 @@ class Update:
         return self.values_3.isfinite().all()
 
 
-def read(updates: Sequence[Update]) -> list[StepStats]:
+def read_stats(updates: Sequence[Update]) -> list[StepStats]:
     """Return the statistics of the updates; the host waits for the device, once for all of them."""
     return [StepStats(*row) for row in torch.stack([update.values_3 for update in updates]).tolist()] if updates else []
 
@@ -229,7 +229,7 @@ class Updater:
     def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
         """Update the parameters once; if loss or gradient is not finite, leave them and the optimizer unchanged.
 
-        The host reads nothing from the device and does not wait for it; see `read`.
+        The host reads nothing from the device and does not wait for it; see `read_stats`.
 
         Args:
             micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
@@ -303,7 +303,7 @@ def update_flops(config: ModelConfig, batches: Sequence[Batch | BatchLengths]) -
 
 @dataclass
 class Meter:
-    """Work and time of updates, and their statistics, which stay on the device until `read` to let it compute on.
+    """Work and time of updates, and their statistics, which stay on the device until `read_stats` to let it compute on.
 
     Attributes:
         model: of which the operations are counted.
@@ -332,10 +332,10 @@ class Meter:
         self.tokens += update.n_tokens
         self.seconds += seconds
 
-    def read(self) -> list[StepStats]:
+    def read_stats(self) -> list[StepStats]:
         """Return the statistics of the updates since the last call; the host waits for the device."""
         start, updates = self.clock(), self.unread
-        found = read(updates)
+        found = read_stats(updates)
         self.seconds += self.clock() - start
         flops = self.n_passes * update_flops(self.model, [each for update in updates for each in update.lengths])
         self.flops, self.unsaved_flops = self.flops + flops, self.unsaved_flops + flops

@@ -65,7 +65,7 @@ def mean_nll(
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """ValidationScores of a model on the validation set.
+    """Scores of a model on the validation set.
 
     Attributes:
         nll: negative log-likelihood in nats a target token.

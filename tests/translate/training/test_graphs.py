@@ -13,7 +13,7 @@ from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.graphs import GraphUpdater
 from translate.training.optimizer import new_optimizer
-from translate.training.update import Updater, read
+from translate.training.update import Updater, read_stats
 
 STEPS = 5
 
@@ -38,7 +38,7 @@ def trained(make, model: Transformer, config: TrainingConfig, dtype=torch.float3
     optimizer = new_optimizer(model, config, dtype)
     updater = make(model, optimizer, config.label_smoothing, dtype, config.clip_norm, **more)
     updates = [updater.step(list(batches(step)), 1e-3 * (step + 1)) for step in range(steps)]
-    return model, optimizer, read(updates)
+    return model, optimizer, read_stats(updates)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_checkpoint_of_recorded_updates_continues_as_plain_ones(model):
         trained_model, optimizer, _ = trained(make, model, config, **more)
         again = new_optimizer(trained_model, config)
         again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-        return read([Updater(trained_model, again, 0.1, torch.float32).step(list(batches(STEPS)), 1e-3)])[0]
+        return read_stats([Updater(trained_model, again, 0.1, torch.float32).step(list(batches(STEPS)), 1e-3)])[0]
 
     recorded, plain = continued(GraphUpdater, capture=run_itself), continued(Updater)
     assert recorded.nll == pytest.approx(plain.nll, rel=1e-3)

@@ -16,7 +16,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
 from translate.training.train import preflight
-from translate.training.update import UNSPLIT, OomSplitter, StepStats, Updater, read
+from translate.training.update import UNSPLIT, OomSplitter, StepStats, Updater, read_stats
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -45,7 +45,7 @@ def updater_of(model: Transformer, memory: OomSplitter = UNSPLIT) -> Updater:
 
 def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter = UNSPLIT) -> tuple[StepStats, int]:
     update = updater_of(model, memory).step(batches, lr=0.01)
-    return read([update])[0], update.n_tokens
+    return read_stats([update])[0], update.n_tokens
 
 
 BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of([2, 2], 3), batch_of([7] * 6, 4)]

@@ -19,7 +19,7 @@ from translate.corpus.batches import Batch, collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.distributed import Ranks
 from translate.training.optimizer import new_optimizer
-from translate.training.update import StepStats, Updater, batch_loss, read
+from translate.training.update import StepStats, Updater, batch_loss, read_stats
 from translate.training.validation import mean_nll
 
 CONFIG = TrainingConfig()
@@ -61,7 +61,7 @@ def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[S
     update = updater.step(batches, lr=0.01)
     assert not update.values_3.requires_grad, "it would hold the activations until it is read"
     assert update.n_tokens == sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
-    return read([update])[0], [parameter.detach() for parameter in model.parameters()]
+    return read_stats([update])[0], [parameter.detach() for parameter in model.parameters()]
 
 
 @pytest.mark.parametrize("split", [[(0, 1), (2, 3, 4)], [(0,), (1,), (2,), (3,), (4,)], [(4, 2), (3, 1, 0)]])
@@ -149,7 +149,7 @@ def test_an_update_that_is_not_finite_changes_nothing(model, pairs, optimizer, p
                 bias[0] = sound
             updates.append(updater.step([batch_of(pairs, i, i + 1)], lr=0.01))
         values = [value for state in updater.optimizer.state.values() for value in state.values()]
-        return read(updates), [*trained.parameters(), *values]
+        return read_stats(updates), [*trained.parameters(), *values]
 
     (stats, found), (_, expected) = run(poisoned=True), run(poisoned=False)
     assert [one.finite for one in stats] == [True, True, False, True, True]
@@ -163,7 +163,7 @@ def test_clipping_bounds_the_gradient_and_reports_the_norm_before_clipping(model
     optimizer = new_optimizer(model, CONFIG)
     limit = free.grad_norm / 3
     updater = Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, clip_norm=limit)
-    (stats,) = read([updater.step(batches, lr=0.01)])
+    (stats,) = read_stats([updater.step(batches, lr=0.01)])
     assert stats.grad_norm == pytest.approx(free.grad_norm, rel=1e-6)
     squares = sum(float(state["exp_avg"].square().sum()) for state in optimizer.state.values())
     assert (squares**0.5) / (1 - CONFIG.adam_betas[0]) == pytest.approx(limit, rel=1e-3)

@@ -10,7 +10,7 @@ from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.train import preflight
-from translate.training.update import read
+from translate.training.update import read_stats
 from translate.training.validation import encode
 
 KEPT = [
@@ -56,7 +56,7 @@ def test_the_loss_of_a_trained_pair_is_that_of_training(toy):
     trainer = toy.trainer("run", max_tokens=60, label_smoothing=0.0, valid_every=1, max_steps=1, batch_tokens=999)
     batch = trainer.parts.feed.largest(0)
     assert len(batch.src) == len(KEPT)
-    expected = read([trainer.parts.updater.step([batch], lr=0.0)])[0].nll
+    expected = read_stats([trainer.parts.updater.step([batch], lr=0.0)])[0].nll
     assert trainer.parts.validator.scores(trainer.model).nll == pytest.approx(expected, rel=1e-5)
 
 
