@@ -94,7 +94,7 @@ def train_experiment(start: Start, say: Say) -> bool:
 
 
 @dataclass(frozen=True)
-class Parts:
+class TrainingParts:
     """What takes part in the training of one rank.
 
     Attributes:
@@ -130,7 +130,7 @@ class Parts:
 
 def set_up(
     plan: Plan, prepared: Prepared, ranks: Ranks = SINGLE_PROCESS, *, say: Say, score_bleu: ScoreBleu = greedy_bleu
-) -> tuple[TrainState, Parts]:
+) -> tuple[TrainState, TrainingParts]:
     """Make the parts of a training, restore the newest checkpoint if the run is resumed, and record the start.
 
     Args:
@@ -177,7 +177,7 @@ def set_up(
     state = checkpoints.restore() if plan.resume else TrainState()
     n_batches = feed.sampler.n_batches
     schedule = Schedule.of(config, model.config.d_model, n_batches, feed.batches_per_update, state)
-    parts = Parts(
+    parts = TrainingParts(
         plan=plan,
         prepared=prepared,
         ranks=ranks,
@@ -212,7 +212,7 @@ def _spec(plan: Plan, prepared: Prepared) -> TranslationSpec:
     return spec if plan.parent is None else plan.parent.spec_after(spec)
 
 
-def _record_start(state: TrainState, parts: Parts) -> None:
+def _record_start(state: TrainState, parts: TrainingParts) -> None:
     """Write manifest and configuration, remove the metrics that will be written again, and name the size of the run."""
     plan, run, model, schedule = parts.plan, parts.plan.run, parts.trained.model, parts.schedule
     dtype = str(plan.dtype).removeprefix("torch.")
@@ -237,7 +237,7 @@ def _record_start(state: TrainState, parts: Parts) -> None:
             parts.reporter.log(state, "warning", {"about": reporting.COOLDOWN_MOVED, "message": message})
 
 
-def preflight(state: TrainState, parts: Parts) -> None:
+def preflight(state: TrainState, parts: TrainingParts) -> None:
     """Check disk and memory before the first update; all ranks call this. UserError if the run could not end.
 
     Memory for the largest training batch and the largest validation batch is claimed and released: a lack of it shows
@@ -254,7 +254,7 @@ def preflight(state: TrainState, parts: Parts) -> None:
         parts.validator.warm_up(model, beyond=largest.n_positions)
 
 
-def train(state: TrainState, parts: Parts) -> None:
+def train(state: TrainState, parts: TrainingParts) -> None:
     """Update until the schedule ends, then make the final model; all ranks call this together.
 
     A signal lets the current step end and saves it; see `stop_signals`. Raises UserError if training diverges.
@@ -296,7 +296,7 @@ def train(state: TrainState, parts: Parts) -> None:
     _finish(state, parts)
 
 
-def _begin(state: TrainState, parts: Parts) -> None:
+def _begin(state: TrainState, parts: TrainingParts) -> None:
     """Give all ranks the parameters of rank 0, and warn of settings and data that make training less useful."""
     parts.ranks.copy_from_first(parts.trained.model.parameters())
     parts.replica.scatter()
@@ -316,7 +316,9 @@ def _begin(state: TrainState, parts: Parts) -> None:
         warn("no BLEU", 'BLEU is not measured in training with training.parallel = "fsdp"; use translate evaluate')
 
 
-def _update(state: TrainState, parts: Parts, meter: Meter, batches: Sequence[Batch], position: Position) -> None:
+def _update(
+    state: TrainState, parts: TrainingParts, meter: Meter, batches: Sequence[Batch], position: Position
+) -> None:
     """Make one update.
 
     Args:
@@ -335,13 +337,13 @@ def _update(state: TrainState, parts: Parts, meter: Meter, batches: Sequence[Bat
         parts.ema.update(parts.trained.model, state.step, update.finite)
 
 
-def _report(state: TrainState, parts: Parts, meter: Meter) -> None:
+def _report(state: TrainState, parts: TrainingParts, meter: Meter) -> None:
     """Log the last update, with the speed since the line before."""
     *_, stats = _read_stats(state, parts, meter)
     parts.reporter.update(state, stats, parts.schedule.lr(state.step), meter.speed(parts.peak))
 
 
-def _read_stats(state: TrainState, parts: Parts, meter: Meter) -> list[StepStats]:
+def _read_stats(state: TrainState, parts: TrainingParts, meter: Meter) -> list[StepStats]:
     """Return the statistics of the updates since the last call, and count the skipped ones."""
     updates = meter.read_stats()
     for step, stats in enumerate(updates, state.step - len(updates) + 1):
@@ -351,7 +353,7 @@ def _read_stats(state: TrainState, parts: Parts, meter: Meter) -> list[StepStats
     return updates
 
 
-def _validate(state: TrainState, parts: Parts) -> None:
+def _validate(state: TrainState, parts: TrainingParts) -> None:
     """Score the model, or its moving average, on the validation set."""
     config, reporter, last_step = parts.config, parts.reporter, parts.schedule.last_step
     with parts.ema.applied(parts.trained.model) if parts.ema else nullcontext():
@@ -366,12 +368,12 @@ def _validate(state: TrainState, parts: Parts) -> None:
     relieve_memory()
 
 
-def _scores(parts: Parts) -> ValidationScores:
+def _scores(parts: TrainingParts) -> ValidationScores:
     with parts.replica.evaluating() as model:
         return parts.validator.scores(model)
 
 
-def _save(state: TrainState, parts: Parts, meter: Meter, *, scheduled: bool) -> None:
+def _save(state: TrainState, parts: TrainingParts, meter: Meter, *, scheduled: bool) -> None:
     """Write a checkpoint, and its line in the metrics."""
     parts.replica.gather()
     (broken,) = parts.ranks.any(not has_finite_parameters(parts.trained.model))
@@ -389,7 +391,7 @@ def _save(state: TrainState, parts: Parts, meter: Meter, *, scheduled: bool) -> 
     parts.checkpoints.save(state, scheduled=scheduled, at_end=at_end)
 
 
-def _finish(state: TrainState, parts: Parts) -> None:
+def _finish(state: TrainState, parts: TrainingParts) -> None:
     """Average the last scheduled checkpoints (6.1), or what the configuration asks for, score and write the result."""
     ranks, trained, say, last_step = parts.ranks, parts.trained, parts.say, parts.schedule.last_step
     steps = ranks.on_rank_0(lambda: _load_final(state, parts))
@@ -412,7 +414,7 @@ def _finish(state: TrainState, parts: Parts) -> None:
         say(f"{n_splits:,} times a batch did not fit into memory and was halved")
 
 
-def _load_final(state: TrainState, parts: Parts) -> list[int]:
+def _load_final(state: TrainState, parts: TrainingParts) -> list[int]:
     """Load the weights of the final model; return the steps of its checkpoints."""
     steps = parts.checkpoints.load_final(state)
     if parts.config.parent_share and parts.plan.parent is not None:
@@ -420,7 +422,7 @@ def _load_final(state: TrainState, parts: Parts) -> list[int]:
     return steps
 
 
-def _write_final(parts: Parts) -> None:
+def _write_final(parts: TrainingParts) -> None:
     """Write the folder of the final model."""
     trained = parts.trained
     spec = trained.spec.with_alignment_layer(trained.model.eval())

@@ -21,7 +21,7 @@ from translate.files import json_sha256, sha256
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
-from translate.training.train import Parts, ScoreBleu, set_up, train
+from translate.training.train import TrainingParts, ScoreBleu, set_up, train
 from translate.training.update import Update, Updater
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
@@ -70,7 +70,7 @@ def experiment(folder: Path, **training: object) -> dict[str, Any]:
 class Training:
     """A training that is assembled and not begun; tests may replace parts of it."""
 
-    def __init__(self, state: TrainState, parts: Parts) -> None:
+    def __init__(self, state: TrainState, parts: TrainingParts) -> None:
         self.state, self.parts = state, parts
         self.run, self.model = parts.plan.run, parts.trained.model
 
