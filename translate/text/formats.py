@@ -140,6 +140,12 @@ def _markdown(lines: Iterable[str]) -> Iterator[Piece]:
     return read_markdown(lines)
 
 
+def _mdx(lines: Iterable[str]) -> Iterator[Piece]:
+    from translate.text.markup import read_mdx
+
+    return read_mdx(lines)
+
+
 def _html(lines: Iterable[str]) -> Iterator[Piece]:
     from translate.text.markup import read_html
 
@@ -156,6 +162,7 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "text": _lines,
     "lines": _lines,
     "markdown": _markdown,
+    "mdx": _mdx,
     "html": _html,
     "srt": partial(_subtitles, has_names=False),
     "vtt": partial(_subtitles, has_names=True),
@@ -173,11 +180,11 @@ def guess_format(path: Path) -> Format:
 
 def markup(format: Format | None) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    if format != "markdown":
+    if format not in ("markdown", "mdx"):
         return PLACEHOLDER
-    from translate.text.markup import markdown
+    from translate.text.markup import markdown, mdx
 
-    return markdown()
+    return mdx() if format == "mdx" else markdown()
 
 
 def prose(texts: Sequence[str], format: Format | None, column: int = 1) -> Iterator[str]:
@@ -229,7 +236,7 @@ class Paragraph:
 
     def __init__(self, piece: Piece, format: Format | None) -> None:
         self.piece, self._markup = piece, markup(format)
-        self._indent = _QUOTE if format == "markdown" else _INDENT
+        self._indent = _QUOTE if format in ("markdown", "mdx") else _INDENT
         self._source = _with_held_breaks(content(piece), self._markup)
         text = self._source
         self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text

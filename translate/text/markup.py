@@ -1,6 +1,7 @@
 """Markdown and HTML as pieces to translate and pieces to copy.
 
     Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
+    MDX        as Markdown; imports, exports and expressions are copied
     HTML       text is translated; comments, scripts, code, translate="no" and tags are copied, but for attributes that
                people see or hear
 
@@ -11,6 +12,7 @@ placeholders. Tags need not match, and no mistake in the page is corrected.
 import functools
 import itertools
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -53,6 +55,16 @@ def markdown() -> re.Pattern[str]:
         + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~",
         re.DOTALL,
     )
+
+
+@functools.cache
+def mdx() -> re.Pattern[str]:
+    """Return the pattern of placeholders within a sentence of MDX: also expressions, and tags of JSX with them."""
+    expression = r"\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})*+\}"
+    value = rf"\"[^\"\n]*+\"|'[^'\n]*+'|{expression}"
+    attribute = rf"\s++(?:[\w:.-]++(?:\s*=\s*(?:{value}))?|{expression})"
+    tag = rf"</?(?:[A-Za-z][\w:.-]*+(?:{attribute})*+)?\s*+/?>"
+    return re.compile(f"{tag}|{expression}|{markdown().pattern}", re.DOTALL)
 
 
 QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line
@@ -126,6 +138,10 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     front_matter, lines = _front_matter(iter(lines))
     yield from (Piece(line, translate=False) for line in front_matter)
     for line in lines:
+        if isinstance(line, _Block):
+            yield from (*paragraph("".join(open_lines)), Piece(line, translate=False))
+            open_lines, previous = [], ""
+            continue
         wide = line.expandtabs(4)
         n_kept, column = _kept(wide, containers)
         if n_kept < len(containers):
@@ -186,6 +202,81 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             open_lines = []
         previous = text
     yield from paragraph("".join(open_lines))
+
+
+_STATEMENT = re.compile(r"(?:import|export)(?=[\s{*'\"])")
+_CODE = re.compile(
+    r"\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'|//[^\n]*|(?P<begins>`|/\*)|(?P<opens>[(\[{])|(?P<closes>[)\]}])"
+)
+_LONGEST_BLOCK = 1000  # lines; one without an end is text
+
+
+class _Block(str):
+    """Lines that are copied."""
+
+
+def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
+    return read_markdown(_with_blocks(iter(lines)))
+
+
+def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; a statement, up to a blank line, or an expression on lines of its own is one `_Block`."""
+    fence: re.Pattern[str] | None = None
+    previous, waiting = "", deque[str]()
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        is_statement = not previous.strip() and _STATEMENT.match(line)
+        block: list[str] = []
+        if fence is not None:
+            fence = None if fence.search(line) else fence
+        elif _FENCE.match(line):
+            fence = _opening(line)
+        elif is_statement or line.lstrip(" ").startswith("{"):
+            read = [line]
+            n_lines = _length(read, chain(_taken(waiting), lines), to_blank=bool(is_statement))
+            is_alone = n_lines > 0 and read[n_lines - 1].rstrip().endswith("}")
+            block = read[:n_lines] if is_statement or is_alone else []
+            waiting.extendleft(reversed(read[len(block) or 1 :]))
+        previous = "" if block else line
+        yield _Block("".join(block)) if block else line
+
+
+def _taken(lines: deque[str]) -> Iterator[str]:
+    while lines:
+        yield lines.popleft()
+
+
+def _length(read: list[str], lines: Iterator[str], *, to_blank: bool) -> int:
+    """Return how many lines a statement or expression has, which is read to its end; 0 if it has none.
+
+    Args:
+        read: its first line, to which the lines that are read are added.
+        to_blank: whether it goes on to a blank line, before which each of its brackets is closed.
+    """
+    depth, within = 0, ""
+    for n in range(1, _LONGEST_BLOCK):
+        depth, within = _nested(read[-1], depth, within)
+        if depth <= 0 and not within and (not to_blank or not read[-1].strip()):
+            return n
+        if not (line := next(lines, "")):
+            break
+        read.append(line)
+    if depth <= 0 and not within:
+        return len(read)
+    return next((n for n, line in enumerate(read) if not line.strip()), len(read)) if to_blank else 0
+
+
+def _nested(line: str, depth: int, within: str) -> tuple[int, str]:
+    """Return how many brackets are open after a line of code, and the pattern of what ends a text or comment."""
+    start = 0
+    while token := re.search(within, line[start:]) if within else _CODE.search(line, start):
+        if within:
+            start, within = start + token.end(), ""
+        else:
+            start = token.end()
+            within = {"`": r"(?<!\\)`", "/*": r"\*/"}.get(token["begins"] or "", "")
+            depth += bool(token["opens"]) - bool(token["closes"])
+    return depth, within
 
 
 def _front_matter(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:

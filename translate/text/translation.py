@@ -57,7 +57,7 @@ SUSPICIOUS = frozenset(
 # A line break with the indentation of the next line. White space is tried from its beginning only, as it may be long.
 _BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
 
-Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
+Format = Literal["text", "lines", "markdown", "mdx", "html", "srt", "vtt", "tsv"]
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
 FormOfAddress = Literal["formal", "informal"]
@@ -262,7 +262,7 @@ class Document:
         option(
             FILES,
             "FORMAT",
-            "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
+            "text, lines (one sentence per line), markdown, mdx, html, srt, vtt or tsv [default: by the file name].",
         ),
     ] = None
     column: Annotated[int, option(FILES, "N", "Column of a TSV or Parquet file, from 1.", min=1)] = 1
