@@ -9,11 +9,12 @@ with its result, an insertion, and a range with a comment or a bookmark. A trans
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from translate.documents.archive import Archive
+from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
 from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, TextRun, is_code_style, paragraph
@@ -114,6 +115,10 @@ _PARTS = re.compile(
 _NAMING = re.compile(r"spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)\+xml$")
 _WORKBOOK = re.compile(r"spreadsheetml\.(?:sheet|template)\.main\+xml$")
 _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
+_CONTROLS = re.compile(
+    r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
+)
+_CUSTOM = re.compile("(?:application|text)/xml")  # of parts with custom XML
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
 _ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a line break of PowerPoint
@@ -134,6 +139,9 @@ def read(data: bytes, reading: Reading) -> Package:
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
         code.read(archive.read(part), reading, part)
+    controls = Bindings()
+    for part in (part for part, kind in types.items() if _CONTROLS.search(kind)):
+        controls.read(archive.read(part), f"{reading.name}: {part}", _PREFIXES)
     sheets = (part for part, kind in types.items() if kind.endswith("spreadsheetml.worksheet+xml"))
     has_results = any(_TEXT_RESULT.search(archive.read(part)) for part in sheets)
     names_source = re.compile(rb"""["']%s\b""" % re.escape(reading.source.encode()), re.IGNORECASE)
@@ -144,6 +152,8 @@ def read(data: bytes, reading: Reading) -> Package:
         elif _PARTS.search(kind) and not (_LANGUAGES.search(kind) and not names_source.search(archive.read(part))):
             table = _table(reading, kept, code, has_prompts=bool(_PROMPTS.search(kind)))
             parts[part] = divide(archive.read(part), table, reading, part)
+        elif _CUSTOM.fullmatch(kind) and (starts := controls.starts(archive.read(part), f"{reading.name}: {part}")):
+            parts[part] = divide(archive.read(part), _bound(starts), reading, part)
     if not parts:
         raise archive.is_no("document of Word, PowerPoint or Excel")
     return Package(archive, parts)
@@ -266,6 +276,11 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         language=language,
         contents=lambda start, atoms, place: _contents(start, atoms, place, kept, code),
     )
+
+
+def _bound(starts: Collection[int]) -> Table:
+    """Return the table of a part with custom XML, whose texts are the elements that begin at some bytes."""
+    return Table(elements={}, role=lambda token: Role.UNIT if token.start in starts else None)
 
 
 def _numbering(token: Token) -> Role | None:

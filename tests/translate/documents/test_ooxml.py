@@ -659,3 +659,44 @@ def saved(file: object) -> bytes:
     data = BytesIO()
     file.save(data)  # type: ignore[attr-defined]
     return data.getvalue()
+
+
+def bound(xpath: str, text: str, kind: str = "<w:text/>", mappings: str = "xmlns:ns0='urn:x'") -> str:
+    """Return a content control with a text that Word takes from an element of custom XML."""
+    binding = f'<w:dataBinding w:prefixMappings="{mappings}" w:xpath="{xpath}" w:storeItemID="{{1}}"/>'
+    return f"<w:sdt><w:sdtPr>{binding}{kind}</w:sdtPr><w:sdtContent>{run(text)}</w:sdtContent></w:sdt>"
+
+
+def test_a_text_of_custom_xml_is_translated_with_the_control_that_shows_it() -> None:
+    """Word fills controls from there when it opens a document; the value of a date or a list is no text."""
+    controls = (
+        bound("/ns0:plan[1]/ns0:title[1]", "das neue Haus"),
+        run("Ort: ") + bound("/ns0:plan/ns0:part[2]/ns0:title", "der Garten") + run(" im Plan"),
+        bound("/ns0:plan[1]/ns0:day[1]", "am Montag", "<w:date/>"),
+        bound("/ns0:plan[1]/ns0:kind[1]", "klein", "<w:dropDownList/>"),
+        bound("/ns0:plan[1]/ns0:other[1]", "etwas anderes"),
+        bound("/ns0:plan[1]/ns0:part[1]/@title", "das Tor"),
+        bound("/plan[1]/title[1]", "das neue Haus", mappings=""),
+    )
+    plan = (
+        '<plan xmlns="urn:x"><title>das neue Haus</title>'
+        '<part title="das Tor"><title>der Garten</title></part><part><title>der Garten</title></part>'
+        "<day>am Montag</day><kind>klein</kind><other>Wert</other></plan>"
+    )
+    types = {"text/main.xml": MAIN}
+    body = "".join(f"<w:p>{control}</w:p>" for control in controls)
+    data = package(
+        types,
+        {
+            "text/main.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>",
+            "customXml/item1.xml": plan,
+            "customXml/item2.xml": "<plan><title>das alte Haus</title></plan>",
+        },
+    )
+    done = ZipFile(BytesIO(translated(data, "a.docx", upper)))
+    new = plan.replace("title>das neue Haus", "title>DAS NEUE HAUS")
+    first, second, last = new.partition("<part><title>der Garten")
+    second = second.replace("der Garten", "DER GARTEN")
+    assert done.read("customXml/item1.xml").decode() == first + second + last
+    assert done.read("customXml/item2.xml") == b"<plan><title>das alte Haus</title></plan>"
+    assert translated(data, "a.docx", lambda text: text) == data
