@@ -9,6 +9,7 @@ import html.entities
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from urllib.parse import unquote
 
 from translate.documents.archive import Archive
@@ -31,6 +32,7 @@ from translate.documents.xml import (
     translated_language,
 )
 from translate.errors import UserError
+from translate.text.markup import are_apart
 from translate.text.placeholders import shown_attributes
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -84,6 +86,9 @@ def _role(token: Token) -> Role | None:
     return Role.POINT if not _NUMBERS.isdisjoint(kinds.split()) and token.name in ("a", "span", "sup") else None
 
 
+_LINKS = {"a", "label", "button"}
+
+
 def _texts(_: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
     """Return the texts of a block; raised numbers and signs of notes have no width."""
     out, partners, i = list[Atom](), pairs(atoms), 0
@@ -95,7 +100,55 @@ def _texts(_: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
         else:
             out.append(atom)
         i += 1
-    return contents(out, place, collapses=True)
+    places = [0, *sorted({*_ends_of_links(out), *_ends_of_words(out)}), len(out)]
+    parts = [out[a:b] for a, b in pairwise(places)]
+    if len(parts) == 1:
+        return contents(out, place, collapses=True)
+    return [piece for part in parts for piece in _part(part, place)]
+
+
+def _part(atoms: Sequence[Atom], place: Place) -> list[Piece]:
+    """Return the text of a part of a block; what stands between links alone is copied."""
+    if any(map(str.isalnum, _text(atoms))):
+        return contents(atoms, place, collapses=True)
+    return [piece for atom in atoms for piece in atom.raw]
+
+
+def _ends_of_links(atoms: Sequence[Atom]) -> Iterator[int]:
+    """Yield where links end and others begin, if all words of a block are in links, as in menus."""
+    partners, links, i = pairs(atoms), list[tuple[int, int]](), 0
+    while i < len(atoms):
+        if atoms[i].token.name in _LINKS and i in partners:
+            links.append((i, partners[i] + 1))
+            i = partners[i]
+        elif atoms[i].kind is AtomKind.OBJECT or any(map(str.isalnum, atoms[i].text)):
+            return
+        i += 1
+    for (_, stop), (start, end) in pairwise(links):
+        if are_apart(_text(atoms[stop:start]), _text(atoms[start:end])):
+            yield from (stop, start)
+
+
+def _ends_of_words(atoms: Sequence[Atom]) -> Iterator[int]:
+    """Yield where an element ends and another begins without white space between two words.
+
+    A page sets links beside each other apart, and elements where a capital letter follows a word.
+    """
+    places, before = list[int](), ""  # since the last word, and the last letter of that
+    for i, (atom, following) in enumerate(pairwise(atoms), start=1):
+        if atom.text:
+            after = atom.text[0].strip()
+            for place in places if before and after else ():
+                are_links = {atoms[place - 1].token.name, atoms[place].token.name} <= _LINKS
+                if are_links or (not before.isupper() and after.isupper()):
+                    yield place
+            places, before = [], atom.text[-1].strip()
+        elif atom.kind is AtomKind.CLOSE and following.kind is AtomKind.OPEN:
+            places.append(i)
+
+
+def _text(atoms: Sequence[Atom]) -> str:
+    return "".join(atom.text for atom in atoms)
 
 
 def _has_letters(atoms: Sequence[Atom]) -> bool:

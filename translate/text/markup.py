@@ -125,6 +125,16 @@ _DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
 
 
+_LINK_OF_MARKDOWN = re.compile(
+    r"!?\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\](?:\([^()\s]*\))?)*+)\](?:\((?:[^()\n]|\([^()\n]*\))*+\)|\[[^\[\]\n]*\])"
+)
+
+
+def _paragraph(text: str) -> list[Piece]:
+    """Return a paragraph as one piece to translate, or its links if all words are in them."""
+    return pieces(text, list(itertools.pairwise([0, *_ends_of_links(text, _LINK_OF_MARKDOWN), len(text)])))
+
+
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
     open_lines: list[str] = []
@@ -139,7 +149,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     yield from (Piece(line, translate=False) for line in front_matter)
     for line in lines:
         if isinstance(line, _Block):
-            yield from (*paragraph("".join(open_lines)), Piece(line, translate=False))
+            yield from (*_paragraph("".join(open_lines)), Piece(line, translate=False))
             open_lines, previous = [], ""
             continue
         wide = line.expandtabs(4)
@@ -167,11 +177,11 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         begins = end or _is_layout(inner) or (_BEGINS.match(text) and not is_text)
         if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
-            yield from paragraph("".join(open_lines[:-1]))
+            yield from _paragraph("".join(open_lines[:-1]))
             yield from _row("".join(open_lines[-1:]))
             open_lines = []
         elif begins or depth not in (0, quote):
-            yield from paragraph("".join(open_lines))
+            yield from _paragraph("".join(open_lines))
             open_lines = []
             in_table = in_table and text.startswith("|")
         if not open_lines:
@@ -201,7 +211,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             yield from pieces(whole, [(0, closing.start() if closing else len(whole))])
             open_lines = []
         previous = text
-    yield from paragraph("".join(open_lines))
+    yield from _paragraph("".join(open_lines))
 
 
 _STATEMENT = re.compile(r"(?:import|export)(?=[\s{*'\"])")
@@ -403,7 +413,13 @@ _BETWEEN = re.compile(
     r"(?=<(?P<opened>[A-Za-z][\w:-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>(?:<[A-Za-z][^<>]*>)*(?P<after>[^\s<>]))",
     re.IGNORECASE,
 )
-_LINKS = ("a", "label")
+_LINKS = ("a", "label", "button")
+_LINK = re.compile(
+    rf"<(?:{'|'.join(_LINKS)})(?=[\s>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>"
+    rf"(?P<text>(?:[^<]|<(?!/?(?:{'|'.join(_LINKS)})[\s>]))*+)</(?:{'|'.join(_LINKS)})\s*>",
+    re.IGNORECASE,
+)
+_TAG_OR_ENTITY = re.compile(r"<[^<>]*>|&#?\w+;")
 LANGUAGE = re.compile(r"""(?i)(\s(?:xml:)?lang\s*=\s*["']?)([a-z]{2,3})(?:[-_][\w-]*)?(?=["'\s/>])""")
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
@@ -470,14 +486,39 @@ def with_language(tag: str, source: str, target: str) -> str:
 def _texts(run: str) -> list[Piece]:
     """Return the texts of a run of text and inline tags: a page may set them apart without white space between them.
 
-    So it does with links beside each other, and with elements where a capital letter follows a word.
+    So it does with links beside each other, and with elements where a capital letter follows a word. Where all words
+    are in links, as in menus, each link is a text.
     """
-    places = [0]
+    places = {0, *_ends_of_links(run)}
     for between in _BETWEEN.finditer(run) if "><" in run else ():
         are_links = between["closed"].lower() in _LINKS and between["opened"].lower() in _LINKS
         if are_links or (not between["before"].isupper() and between["after"].isupper()):
-            places.append(between.end())
-    return pieces(run, list(itertools.pairwise([*places, len(run)])))
+            places.add(between.end())
+    return pieces(run, list(itertools.pairwise([*sorted(places), len(run)])))
+
+
+def _ends_of_links(run: str, link: re.Pattern[str] = _LINK) -> list[int]:
+    """Return where links end that others follow, if all words of a run are in links."""
+    links = list(link.finditer(run)) if "<" in run or "](" in run else []
+    if len(links) < 2 or re.search(r"\w", _TAG_OR_ENTITY.sub("", link.sub("", run))):
+        return []
+    return [
+        one.end()
+        for one, other in itertools.pairwise(links)
+        if are_apart(_TAG_OR_ENTITY.sub("", run[one.end() : other.start()]), _TAG_OR_ENTITY.sub("", other["text"]))
+    ]
+
+
+def are_apart(between: str, following: str) -> bool:
+    """Return whether two links are texts of their own, in a text all of whose words are in links.
+
+    White space and a small letter may go on in the sentence.
+
+    Args:
+        between: the text between them.
+        following: that of the second one.
+    """
+    return bool(between.strip()) or not following.lstrip()[:1].islower()
 
 
 def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:

@@ -375,3 +375,23 @@ def test_any_page_is_translated_as_a_whole(body: str) -> None:
         words = re.findall(r"\w+", re.sub("<[^>]*>|&nbsp;|&amp;", " ", page.replace("kept", "")).upper())
         joined = "".join(words)
         assert sorted(joined) == sorted(re.sub(r"\W", "", text.replace("\u00df", "SS")))
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ('<p><a href="1">Das Haus</a><a href="2">Der Garten</a></p>', ["Das Haus", "Der Garten"]),
+        ('<p><a href="1">Das Haus</a> \u00b7 <a href="2">der Garten</a></p>', ["Das Haus", "der Garten"]),
+        ('<p><a href="1">Das Haus</a>\n<b><a href="2">Der Garten</a></b></p>', ["Das Haus", "Der Garten"]),
+        ("<p><span>Ort</span><span>Datum</span></p>", ["Ort", "Datum"]),
+        ('<p>Das <a href="1">Haus</a> <a href="2">Tor</a></p>', ["Das Haus Tor"]),
+        ('<p><a href="1">Das Haus</a> <a href="2">brennt</a></p>', ["Das Haus brennt"]),
+        ("<p><span>D</span><span>er Hund</span> bellt</p>", ["Der Hund bellt"]),
+    ],
+)
+def test_links_beside_each_other_are_texts_of_their_own(block: str, expected: list[str]) -> None:
+    """As in menus; in a sentence with other words, and before a small letter, they are parts of it."""
+    data = book(chapter=f'<html xmlns="{XHTML}"><body>{block}</body></html>')
+    found = [unit.text for unit in read(data, GERMAN).units if unit.place.endswith("c1.xhtml")]
+    assert [re.sub("<.*?>", "", text) for text in found] == expected
+    assert chapter(block, lambda text: text) == block

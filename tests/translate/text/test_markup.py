@@ -1,11 +1,14 @@
 """Wrapping keeps the number of lines; no line is empty or begins with a layout mark."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.formats import wrapped
+from translate.text.formats import reader, wrapped
 from translate.text.markup import LANGUAGE, markdown, paragraph, read_html, with_language
+from translate.text.translation import Format
 
 MARKDOWN = markdown()
 
@@ -65,3 +68,36 @@ def test_a_page_states_the_language_of_its_translation(tag: str, expected: str) 
     assert with_language(tag, "de", "pt_BR") == expected
     (piece,) = read_html([tag])
     assert piece.form == ("language" if LANGUAGE.search(tag) else "")
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "expected"),
+    [
+        ("html", "<nav>{} {}\n{}</nav>", 3),
+        ("html", "<p>{}{} &middot; {}</p>", 3),
+        ("html", "<p><b>{}</b> <i>{}</i> <img src='x'/></p>", 2),
+        ("html", "<p>See {} {} and {}.</p>", 1),
+        ("html", '<p>{} <a href="x">schnell</a></p>', 1),
+        ("html", "<p><button>Haus</button> <button>Tor</button></p>", 2),
+        ("markdown", "{} {} {}\n", 3),
+        ("markdown", "{} · {}\n{}\n", 3),
+        ("markdown", "See {} {}.\n", 1),
+        ("markdown", "- {} [schnell](x)\n", 1),
+    ],
+)
+def test_links_alone_are_texts_of_their_own(layout: Format, text: str, expected: int) -> None:
+    """As menus have them; in a sentence with other words, and before a small letter, they are parts of it."""
+    link = "[Das {}](x.{})" if layout == "markdown" else '<a href="x.{1}">Das {0}</a>'
+    page = text.format(*(link.format(name, n) for n, name in enumerate(("Haus", "Tor", "Dach"))))
+    found = [piece.text for piece in reader(layout)(page.splitlines(keepends=True)) if piece.translate]
+    assert len(found) == expected
+    assert all("Das " not in text or text.count("Das ") == 1 for text in found) or expected == 1
+
+
+@pytest.mark.parametrize("unit", ['<a href="x">', "<a>x</a> ", "[x](", "[x](y) ", "[", "<a>"])
+def test_many_links_take_linear_time(unit: str) -> None:
+    layouts: tuple[Format, ...] = ("html", "markdown")
+    for layout in layouts:
+        start = time.process_time()
+        list(reader(layout)([unit * 2_000]))
+        assert time.process_time() - start < 2
