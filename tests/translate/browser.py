@@ -4,9 +4,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
 
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 IN_CI = "CI" in os.environ  # where a test that is skipped would be missed
 CHROMIUM = shutil.which("chromium")
 
@@ -52,6 +54,11 @@ _CONTRASTS = """() => {
   return found;
 }"""
 
+_HAS_THEME = """(theme) => {
+  const [, ...channels] = /rgb\\((.+), (.+), (.+)\\)/.exec(getComputedStyle(document.body).backgroundColor);
+  return (Math.max(...channels) < 60) === (theme === "dark");
+}"""
+
 _UNNAMED = """() => [...document.querySelectorAll("button, select, input, textarea, a, [role=textbox]")]
   .filter((e) => ![e.ariaLabel, e.textContent.trim(), ...[...(e.labels ?? [])].map((l) => l.textContent)].some(Boolean))
   .map((e) => e.outerHTML)"""
@@ -79,6 +86,16 @@ def too_faint(page: "sync_api.Page", least: int) -> dict[str, float]:
     found = contrasts(page)
     assert len(found) > least
     return {name: value for name, value in found.items() if value < 4.5}
+
+
+def faint_in_a_theme(page: "sync_api.Page", least: int) -> dict[str, float]:
+    """Return the texts that are too faint in the light or in the dark theme, whose grounds must be light and dark."""
+    found = dict[str, float]()
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function(_HAS_THEME, arg=theme)
+        found |= too_faint(page, least)
+    return found
 
 
 def unnamed(page: "sync_api.Page") -> list[str]:

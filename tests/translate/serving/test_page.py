@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
+from tests.translate.browser import THEMES, chromium, faint_in_a_theme, scrolls_sideways, sync_api, too_faint, unnamed
 from tests.translate.documents import notes, test_ooxml
 from tests.translate.serving.live import Live, live
 from transformer.config import Hypotheses, Hypothesis, Request, SearchConfig
@@ -33,7 +33,6 @@ FOREIGN = "The cat sleeps in the house, and nobody knows why."
 LIMIT = 700
 WORDS = {"der": "the", "Hund": "dog", "schläft": "sleeps", "im": "at", "Haus": "home", "das": "a", "Kind": "child"}
 WIDTHS = (390, 1400)
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 class WordByWord(TorchEngine):
@@ -104,14 +103,30 @@ def page(tab: Page, server: Live) -> Iterator[Page]:
     tab.evaluate("localStorage.clear()")
 
 
-@pytest.fixture
-def timed(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
-    """The page in a browser with a stopped clock."""
+@pytest.fixture(scope="module")
+def stopped(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
     with visited(browser, server) as context:
         page = context.new_page()
-        opened(page, server.url)
         page.clock.install()
         yield page
+
+
+@pytest.fixture
+def timed(stopped: Page, server: Live) -> Iterator[Page]:
+    """The page in a browser with a stopped clock and empty storage."""
+    opened(stopped, server.url)
+    yield stopped
+    stopped.unroute_all()
+    stopped.evaluate("localStorage.clear()")
+
+
+@pytest.fixture(scope="module")
+def touched(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
+    """A page of a telephone."""
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
 
 
 def opened(page: Page, url: str) -> None:
@@ -401,8 +416,9 @@ def test_typing_stays_within_the_limit_of_requests(
         page.on("response", lambda r: statuses.append(r.status) if r.request.method == "POST" else None)
         page.clock.install()
         opened(page, running.url)
+        page.focus("#source-text")
         for n in range(30):
-            page.locator("#source-text").press_sequentially("das Kind " if n % 2 else "der Hund. ")
+            page.keyboard.insert_text("das Kind " if n % 2 else "der Hund. ")
             page.clock.run_for(1000)
         page.clock.run_for(10_000)
         expect(page.locator("#output")).to_have_text(re.compile(r"(the dog\. ?a child ?){15}"))
@@ -446,11 +462,9 @@ def test_a_word_lights_up_after_its_alignment_was_refused_once(page: Page) -> No
     assert lit(page, "#mirror")
 
 
-def test_a_tap_lights_up_a_word_and_its_source(browser: "sync_api.Browser", server: Live) -> None:
+def test_a_tap_lights_up_a_word_and_its_source(touched: Page, server: Live) -> None:
     """A finger does not hover: on a touch screen no alignment was ever asked for."""
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(60_000)
-    page = context.new_page()
+    page = touched
     opened(page, server.url)
     translated(page, GERMAN)
     expect(page.locator("#output-hint")).to_have_text(re.compile("Tap a word"))
@@ -464,13 +478,10 @@ def test_a_tap_lights_up_a_word_and_its_source(browser: "sync_api.Browser", serv
     assert box
     page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page.locator("#mirror .chosen")).to_have_text("Hund")
-    context.close()
 
 
-def test_on_a_telephone_copy_is_in_reach_of_the_thumb(browser: "sync_api.Browser", server: Live) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(60_000)
-    page = context.new_page()
+def test_on_a_telephone_copy_is_in_reach_of_the_thumb(touched: Page, server: Live) -> None:
+    page = touched
     opened(page, server.url)
     translated(page, f"{GERMAN}\n" * 20)
     page.evaluate("document.querySelector('#output').scrollIntoView({ block: 'start' })")
@@ -481,7 +492,6 @@ def test_on_a_telephone_copy_is_in_reach_of_the_thumb(browser: "sync_api.Browser
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page.tap("#copy")
     expect(page.locator("#copy")).to_have_text("Selected")  # no keyboard, no key to press
-    context.close()
 
 
 def test_the_translation_is_copied(page: Page) -> None:
@@ -838,17 +848,13 @@ def test_an_arrow_key_asks_once_if_the_alignment_is_refused(page: Page) -> None:
             assert len(asked) == n
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_fits_the_window_and_has_enough_contrast(
-    page: Page, width: int, theme: Literal["light", "dark"]
-) -> None:
+def test_the_page_fits_the_window_and_has_enough_contrast(page: Page, width: int) -> None:
     said = list[str]()
     page.on("console", lambda message: said.append(message.text))
     page.set_viewport_size({"width": width, "height": 700})
-    page.emulate_media(color_scheme=theme)
     assert not scrolls_sideways(page)
-    assert not too_faint(page, 10)
+    assert not faint_in_a_theme(page, 10)
     page.click("#key-button")
     long = "Donaudampfschifffahrtsgesellschaft" * 4
     translated(page, f"{GERMAN} {FOREIGN}\n\n{long} {GERMAN}\n")
@@ -857,22 +863,18 @@ def test_the_page_fits_the_window_and_has_enough_contrast(
     expect(page.locator("#alternatives li")).to_have_count(3)
     assert not scrolls_sideways(page)
     assert not unnamed(page)
-    assert not too_faint(page, 20)
+    assert not faint_in_a_theme(page, 20)
     heights = page.evaluate("['#source-text', '#mirror'].map((id) => document.querySelector(id).scrollHeight)")
     assert heights[0] == heights[1]
     assert not said
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_description_of_the_api_fits_the_window(
-    page: Page, server: Live, width: int, theme: Literal["light", "dark"]
-) -> None:
-    page.set_viewport_size({"width": width, "height": 700})
-    page.emulate_media(color_scheme=theme)
+def test_the_description_of_the_api_fits_the_window(page: Page, server: Live) -> None:
     page.goto(f"{server.url}/docs")
-    assert not scrolls_sideways(page)
-    assert not too_faint(page, 50)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 700})
+        assert not scrolls_sideways(page)
+        assert not faint_in_a_theme(page, 50)
     expect(page.locator("pre").first).to_contain_text(f"$ curl {server.url}/translate")
 
 
