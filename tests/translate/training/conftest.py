@@ -21,7 +21,7 @@ from translate.files import json_sha256, sha256
 from translate.training.checkpoints import TrainState
 from translate.training.plan import Start, make_plan
 from translate.training.run import Run
-from translate.training.train import TrainingParts, ScoreBleu, set_up, train
+from translate.training.train import ScoreBleu, TrainingParts, set_up, train
 from translate.training.update import Update, Updater
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
