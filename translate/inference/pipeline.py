@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from translate.text import calendar, languages, placeholders, sentences
+from translate.text import languages, placeholders, sentences
 from translate.text.placeholders import (
     MAY_BE_MARKED,
     PLACEHOLDER,
@@ -459,13 +459,22 @@ def missing(
         *((*span, source[slice(*span)]) for span in _missing_words(output, source, source_language, knows)),
         *_missing_signs(output, source, source_language, target),
         *((*span, source[slice(*span)]) for span in _early_end(output, source)),
-        *calendar.exchanged(output, source, target, source_language),
+        *_exchanged_names(output, source, source_language, target),
     ]
     parts = list[tuple[int, int, str]]()
     for part in sorted(found):
         if not parts or part[0] >= parts[-1][1]:
             parts.append(part)
     return parts
+
+
+def _exchanged_names(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    own = languages.find(language)
+    if own is None or not own.calendar_name.search(source):
+        return []
+    from translate.text import calendar  # most sentences name no month or weekday
+
+    return calendar.exchanged(output, source, target, language)
 
 
 def _lost_numbers(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:

@@ -219,6 +219,12 @@ class Language:
             rf"(?i)(?<![\w.,:])(?:{words})\Z"
         )
 
+    @cached_property
+    def calendar_name(self) -> re.Pattern[str]:
+        """Matches the name of a month or weekday."""
+        names = (*self.months, *self.weekdays)
+        return re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else _NEVER
+
     @property
     def separators(self) -> str:
         """The sign before decimals and the one between groups; "" if they are unknown."""
