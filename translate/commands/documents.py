@@ -44,7 +44,7 @@ def check_options(options: TranslationOptions, writing: Writing) -> None:
     """Raise UserError for options that a document does not have, or files that contradict each other."""
     check_paths(options)
     if options.document.column != 1:
-        raise UserError("--column belongs to the format tsv, and this is a document; leave it out")
+        raise UserError("--column belongs to the formats tsv and csv, and this is a document; leave it out")
     if options.as_json and (writing.bilingual or writing.apply):
         raise UserError("--json writes no document; leave it out, or --bilingual and --apply")
     if writing.apply and (writing.bilingual or options.resume):

@@ -108,10 +108,13 @@ def run_rows(options: TextOptions, address: str) -> None:
 def _check_column(options: TextOptions) -> None:
     """Raise UserError for a column that the whole input file lacks; a pipe is not read twice."""
     column = options.document.column
-    if options.document.format != "tsv" or options.input is None or not options.input.is_file():
+    if column == 1 or options.document.format not in formats.TABLES:
         return
-    with options.input.open("rb") as file:
-        if options.input.stat().st_size and all(line.count(b"\t") < column - 1 for line in file):
+    if options.input is None or not options.input.is_file():
+        return
+    with options.input.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        found = formats.reader(options.document.format, column=column)(file)
+        if options.input.stat().st_size and not any(piece.translate for piece in found):
             raise UserError(f"{options.input}: no line has a column {column}; choose another one with --column")
 
 

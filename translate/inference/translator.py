@@ -25,7 +25,7 @@ from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, mended_by_update
 from translate.models.registry import lacking_rules, locate
 from translate.text import formats
-from translate.text.formats import WINDOW, Paragraph, windows
+from translate.text.formats import TABLES, WINDOW, Paragraph, windows
 from translate.text.placeholders import Glossary, in_language, tagged
 from translate.text.sentences import Piece
 from translate.text.translation import (
@@ -292,7 +292,7 @@ class Translator:
     def for_format(self, format: Format, markup: re.Pattern[str] | None = None) -> "Translator":
         """Return this translator for another format; `markup` as in the attributes."""
         other = copy.copy(self)
-        other.document = replace(self.document, format=format, column=self.document.column if format == "tsv" else 1)
+        other.document = replace(self.document, format=format, column=self.document.column if format in TABLES else 1)
         other.markup = markup
         return other
 

@@ -21,6 +21,7 @@ from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
 
 FORMATS: tuple[Format, ...] = get_args(Format)
+TABLES: tuple[Format, ...] = ("tsv", "csv")  # of which one column is translated
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
 # Pieces translated together: enough to find sentences of equal lengths. A line is two, its text and its end.
@@ -36,6 +37,12 @@ _CELL = re.compile(r'(?<![^\t])(?:"(?:[^"]|"")*+"\r?(?![^\t])|[^\t]*)')
 _OPEN_CELL = re.compile(r'(?:\A|\t)"(?:[^"\t]|"")*\Z')
 _WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
 _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
+
+# Of CSV, where a tab stands for its separator: cells whose quotations all end.
+_CELLS_TO_END = r'(?:(?:"(?:[^"]|"")*+"[^\t]*|(?!")[^\t]*)(?:\t|\Z))*+'
+_QUOTATION = re.compile(r'"[^"]*"?')
+_NAMED_SEPARATOR = re.compile(r"(?i)sep=([,;\t])\s*\Z")  # as Excel does
+_NEEDS_MARKS = re.compile(r'[,;\t"\r\n]|\A\s|\s\Z')
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:
@@ -53,6 +60,36 @@ def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
             yield Piece(row, translate=False)
         else:
             yield from _cell(row, *cells[column - 1], "unquoted" if is_quoted else "plain")
+
+
+def _comma_column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
+    """Yield the pieces of CSV, with the separator that the first row has or names: a comma, a semicolon or a tab."""
+    waiting = iter(lines)
+    first = next(waiting, "")
+    named = _NAMED_SEPARATOR.match(first)
+    separator = named[1] if named else max(",;\t", key=_QUOTATION.sub("", first).count)
+    cell, opening = (re.compile(pattern.replace("\\t", separator)) for pattern in (_CELL.pattern, _CELLS_TO_END))
+    for row in _rows_with_breaks(chain([first] if first else [], waiting), opening):
+        cells = [match.span() for match in cell.finditer(row.removesuffix("\n"))]
+        if len(cells) < column or (named and row == first):
+            yield Piece(row, translate=False)
+        else:
+            yield from _cell(row, *cells[column - 1], "comma")
+
+
+def _rows_with_breaks(lines: Iterable[str], opening: re.Pattern[str]) -> Iterator[str]:
+    """Yield rows, any quoted cell of which may have line breaks; a quotation without an end is on one line."""
+    row: list[str] = []
+    for line in lines:
+        row.append(line)
+        is_open = '"' in row[0] and opening.fullmatch("".join(row)) is None
+        if not is_open:
+            yield "".join(row)
+            row = []
+        elif len(row) >= _LONGEST:
+            yield from row
+            row = []
+    yield from row
 
 
 def _rows(lines: Iterable[str]) -> Iterator[str]:
@@ -76,7 +113,7 @@ def _rows(lines: Iterable[str]) -> Iterator[str]:
     yield from row
 
 
-def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted"]) -> Iterator[Piece]:
+def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted", "comma"]) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
     quoted = _QUOTED_CELL.fullmatch(row, start, stop)
     if quoted is None:
@@ -89,7 +126,7 @@ def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted"]) -
     yield Piece(row[quoted.end(1) :], translate=False)
 
 
-def _part(line: str, start: int, stop: int, form: Literal["", "plain", "unquoted"] = "") -> list[Piece]:
+def _part(line: str, start: int, stop: int, form: Literal["", "plain", "unquoted", "comma"] = "") -> list[Piece]:
     """Return the pieces of a line in which one part, which may be empty, is translated."""
     around = Piece(line[:start], translate=False), Piece(line[stop:], translate=False)
     before, after = ([piece] if piece.text else [] for piece in around)
@@ -117,6 +154,8 @@ def written(text: str, piece: Piece) -> str:
         return re.sub(r'(?<!\\)"', r"\"", text)
     if piece.form == "quoted":
         return text.replace('"', '""')
+    if piece.form == "comma":
+        return '"' + text.replace('"', '""') + '"' if text != piece.text and _NEEDS_MARKS.search(text) else text
     is_cell = piece.form in ("plain", "unquoted") and not piece.text.startswith('"')
     if is_cell and ("\t" in text or (text.startswith('"') and (piece.form == "unquoted" or _AMBIGUOUS.match(text)))):
         cell = StringIO()
@@ -167,6 +206,7 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "srt": partial(_subtitles, has_names=False),
     "vtt": partial(_subtitles, has_names=True),
     "tsv": _column,
+    "csv": _comma_column,
 }
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
 
@@ -205,9 +245,11 @@ def reader(format: Format | None, *, column: int = 1) -> Callable[[Iterable[str]
 
     Args:
         format: one of FORMATS; None is "text". In "text" and "lines" every line is a piece, and so is its end.
-        column: of a "tsv" file, counted from 1; lines without it are copied.
+        column: of a "tsv" or "csv" file, counted from 1; lines without it are copied.
     """
-    return partial(_after_mark, partial(_column, column=column) if format == "tsv" else _READERS[format or "text"])
+    tables = {"tsv": _column, "csv": _comma_column}
+    read = partial(tables[format], column=column) if format in TABLES else _READERS[format or "text"]
+    return partial(_after_mark, read)
 
 
 def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:
@@ -257,8 +299,11 @@ class Paragraph:
     def joined(self, parts: Sequence[Piece], translations: Sequence[str]) -> str:
         """Return the translations of `lines` together."""
         # A line that is not blank must not become blank, which would begin a new paragraph.
-        found = "".join(text.strip() or part.text for part, text in zip(parts, translations, strict=True))
-        return self._released(found)
+        found = (
+            (text.strip() if part.translate else "") or part.text
+            for part, text in zip(parts, translations, strict=True)
+        )
+        return self._released("".join(found))
 
     def _released(self, text: str) -> str:
         return text if _CUT in self.piece.text else text.replace(_CUT, "\n")

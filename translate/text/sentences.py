@@ -76,13 +76,13 @@ class Piece:
     Attributes:
         translate: whether it is translated or copied.
         form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
-            "unquoted" if that holds for other cells, "plain" otherwise; "capitals" for a name or sound in subtitles;
-            "title" in quotation marks of Markdown; "language" for a tag of HTML that states the language.
+            "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; "capitals" for a name or sound
+            in subtitles; "title" in quotation marks of Markdown; "language" for a tag of HTML that states the language.
     """
 
     text: str
     translate: bool
-    form: Literal["", "plain", "unquoted", "quoted", "capitals", "title", "language"] = ""
+    form: Literal["", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language"] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:

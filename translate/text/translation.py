@@ -57,7 +57,7 @@ SUSPICIOUS = frozenset(
 # A line break with the indentation of the next line. White space is tried from its beginning only, as it may be long.
 _BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
 
-Format = Literal["text", "lines", "markdown", "mdx", "html", "srt", "vtt", "tsv"]
+Format = Literal["text", "lines", "markdown", "mdx", "html", "srt", "vtt", "tsv", "csv"]
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Precision = Literal["fp32", "bf16", "int8", "auto"]
 FormOfAddress = Literal["formal", "informal"]
@@ -251,7 +251,7 @@ class Document:
 
     Attributes:
         format: of the text; in "lines" each line is one sentence. None is "text", or that of the name of a file.
-        column: of a "tsv" file, or of a table that rows are read from, counted from 1.
+        column: of a "tsv" or "csv" file, or of a table that rows are read from, counted from 1.
         checks: whether translations are checked, and some sentences searched again; the flags at the top say how.
         terms: a glossary, its file, or a mapping with the same forms; see `translate.text.placeholders`. A translation
             that lacks a target term is searched again with a placeholder's symbol for it.
@@ -262,10 +262,10 @@ class Document:
         option(
             FILES,
             "FORMAT",
-            "text, lines (one sentence per line), markdown, mdx, html, srt, vtt or tsv [default: by the file name].",
+            "text, lines (a sentence per line), markdown, mdx, html, srt, vtt, tsv or csv [default: by the file name].",
         ),
     ] = None
-    column: Annotated[int, option(FILES, "N", "Column of a TSV or Parquet file, from 1.", min=1)] = 1
+    column: Annotated[int, option(FILES, "N", "Column of a TSV, CSV or Parquet file, from 1.", min=1)] = 1
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     terms: Annotated[
         Path | str | Mapping[str, str] | Glossary | None,
@@ -274,9 +274,9 @@ class Document:
 
     def __post_init__(self) -> None:
         validate(self)
-        if self.column != 1 and self.format not in (None, "tsv"):
+        if self.column != 1 and self.format not in (None, "tsv", "csv"):
             raise OptionError(
-                "column", self.column, f"belongs to the format tsv, and this is {self.format}; leave it out"
+                "column", self.column, f"belongs to the formats tsv and csv, and this is {self.format}; leave it out"
             )
 
     @property

@@ -334,7 +334,7 @@ def test_a_damaged_document_writes_nothing(echo: Echo, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--column", "2"], "--column belongs to the format tsv"),
+        (["--column", "2"], "--column belongs to the formats tsv and csv"),
         (["--json", "--bilingual", "side.xlf"], "--json writes no document"),
         (["--output", "y.notes", "--bilingual", "side.txt"], "side by side as .xlf or .tsv"),
         (["--output", "y.notes", "--apply", "side.xlf", "--resume"], "--apply translates nothing"),

@@ -643,7 +643,7 @@ def test_a_resumed_file_reports_the_speed_of_what_was_translated_now(
 
 def test_an_option_that_does_not_fit_is_named_as_it_was_typed(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", model, "--column", "2", "Ja."]) == 2
-    assert capsys.readouterr().err.startswith("translate: --column 2: belongs to the format tsv")
+    assert capsys.readouterr().err.startswith("translate: --column 2: belongs to the formats tsv and csv")
     with pytest.raises(UserError, match="^column = 2: belongs"):
         Document(format="html", column=2)
 

@@ -6,12 +6,13 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.formats import FORMATS, content, guess_format, reader, unquoted, written
+from translate.text.formats import FORMATS, Paragraph, content, guess_format, reader, unquoted, written
 from translate.text.sentences import Piece
 
 
@@ -502,3 +503,47 @@ def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str, res
     pieces = read("html", text)
     assert time.process_time() - start < 5
     assert "".join(piece.text for piece in pieces) == text
+
+
+CELLS = st.text("aB \n\r,;\t\"'", max_size=8)
+
+
+@given(
+    st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=5),
+    st.sampled_from([",", ";", "\t"]),
+    st.integers(1, 4),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+)
+def test_a_column_of_csv_is_translated_and_any_reader_finds_the_others(
+    table: list[list[str]], separator: str, column: int, quoting: Literal[0, 1, 2]
+) -> None:
+    """A cell may have separators, quotation marks and line breaks, and so may its translation."""
+    head = [f"sep={separator}\r\n"]
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator, quoting=quoting).writerows(table)
+    text = head[0] + file.getvalue()
+    found = list(reader("csv", column=column)([line + "\n" for line in text.split("\n")]))
+    assert "".join(piece.text for piece in found).removesuffix("\n") == text
+    new = "".join(written(change(content(piece)), piece) if piece.translate else piece.text for piece in found)
+    rows = list(csv.reader(io.StringIO(new.removeprefix(head[0]).removesuffix("\n"), newline=""), delimiter=separator))
+    expected = [[change(cell) if i == column - 1 else cell for i, cell in enumerate(row)] for row in table]
+    assert rows == expected
+
+
+def change(text: str) -> str:
+    """A translation of each line of a cell, which has signs that need quotation marks."""
+    return "\n".join(line.replace("B", ',;\t"B"') for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("text", ['a,5" b,c\n1,2,3\n', '"a,b\n1,2,3\n', "a;b,c;d\n"])
+def test_a_quotation_mark_without_a_partner_is_text(text: str) -> None:
+    lines = text.splitlines(keepends=True)
+    assert "".join(piece.text for piece in reader("csv", column=2)(lines)) == text
+    assert sum(piece.translate for piece in reader("csv", column=2)(lines)) >= 1
+
+
+@pytest.mark.parametrize("text", ["~~~\na b", "a b\n---\n\n  c", "a\n~~\nb"])
+def test_lines_of_signs_alone_stay_where_lines_are_translated_one_by_one(text: str) -> None:
+    paragraph = Paragraph(Piece(text, translate=True), "html")
+    parts = paragraph.lines()
+    assert paragraph.joined(parts, [part.text.upper() for part in parts]) == text.upper()
