@@ -44,6 +44,13 @@ _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[l
 _ALONE = re.compile(
     rf"(?:{_ENDS.pattern})|(?:{_LETTERS.pattern})|[-%&$#_{{}} ,/]|(?:no)?indent|protect|null|phantomsection|nolinebreak"
 )
+_DEFINITION = re.compile(
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))"
+    r"\s*\[1\]\s*"
+    r"\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+)\}"
+)
+# The macro of which an argument begins, at the end of a text.
+_OPENS = re.compile(r"\\([A-Za-z]+)\*?((?:\[[^\[\]]*\]|\{[^{}]*\})*)\{\Z")
 _SPACES = {" ": " ", ",": "\u202f", "-": "", "/": ""}
 # Arguments of macros that pylatexenc does not know, as it writes them: a star, an optional and a mandatory argument.
 _KNOWN = {
@@ -139,6 +146,7 @@ class _Reader:
     is_ascii: bool
     is_german: bool  # whether the translation is
     has_shorthands: bool
+    own_fonts: frozenset[str]  # macros that the file defines, which show their argument as text
     values: list[Value] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
@@ -236,7 +244,9 @@ class _Reader:
             for one in given if _BLOCKS.fullmatch(name) or name == "item" else ():
                 self.nodes(one.nodelist)
                 self.end()
-        elif last and (_FONTS.fullmatch(name) or (_SECOND.fullmatch(name) and len(given) > 1)):
+        elif last and (
+            _FONTS.fullmatch(name) or name in self.own_fonts or (_SECOND.fullmatch(name) and len(given) > 1)
+        ):
             self._pair(node.pos, last.pos + 1, last.nodelist, last.pos + last.len - 1, stop)
         elif last and _NOTES.fullmatch(name):
             self._keep(node.pos, stop, "point")
@@ -264,6 +274,28 @@ class _Reader:
         if not _CODE.fullmatch(name):
             self.nodes(node.nodelist)
             self.end()
+
+
+def _own_fonts(text: str) -> frozenset[str]:
+    """Return the macros of a file with one argument that is text in their definitions, as in emph{#1}."""
+    found = [(match[1] or match[2], match[3]) for match in _DEFINITION.finditer(text)]
+    return frozenset(name for name, body in found if "#1" in body and all(_are_shown(body)))
+
+
+def _are_shown(body: str) -> Iterator[bool]:
+    """Yield for each place of the argument in the body of a macro whether it is text there, or in an index."""
+    for place in re.finditer("#1", body):
+        opened = list[int]()
+        for brace in re.finditer(r"(?<!\\)[{}]", body[: place.start()]):
+            if brace[0] == "{":
+                opened.append(brace.end())
+            elif opened:
+                opened.pop()
+        around = [match for end in opened if (match := _OPENS.search(body[:end]))]
+        yield all(
+            macro[1] == "index" or _FONTS.fullmatch(macro[1]) or (_SECOND.fullmatch(macro[1]) and "{" in macro[2])
+            for macro in around
+        )
 
 
 def _is(node: Node, kind: str) -> bool:
@@ -363,6 +395,7 @@ def read(data: bytes, reading: Reading) -> Values:
         file.text.isascii(),
         is_german=reading.target == "de",
         has_shorthands=shorthands is not None and reading.source in ("de", ""),
+        own_fonts=_own_fonts(file.text),
     )
     try:
         found = walker.LatexWalker(

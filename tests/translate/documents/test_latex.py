@@ -228,3 +228,26 @@ def test_the_encoding_of_the_file_is_read() -> None:
 def test_what_is_no_latex_is_one_sentence(text: str) -> None:
     with pytest.raises(UserError, match=r"^a\.tex[^\n]+; (correct|divide) it$"):
         texts("a.tex", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("definition", "is_text"),
+    [
+        (r"\newcommand{\x}[1]{\textbf{#1}}", True),
+        (r"\renewcommand*\x[1]{{\bfseries #1}}", True),
+        (r"\newcommand{\x}[1]{\emph{\textcolor{red}{#1}}\index{#1}}", True),
+        (r"\providecommand{\x}[1]{(#1)}", True),
+        (r"\newcommand{\x}[1]{\ref{sec:#1}}", False),
+        (r"\newcommand{\x}[1]{\href{#1}{hier}}", False),
+        (r"\newcommand{\x}[1]{#1 \label{#1}}", False),
+        (r"\newcommand{\x}[1]{\includegraphics[width=1cm]{#1}}", False),
+        (r"\newcommand{\x}[1]{nichts}", False),
+        (r"\newcommand{\y}[1]{\textbf{#1}}", False),
+    ],
+)
+def test_the_argument_of_a_macro_is_text_if_its_definition_shows_it(definition: str, is_text: bool) -> None:
+    page = definition + r"\begin{document}Das ist \x{sehr wichtig} heute.\end{document}"
+    new = translated("a.tex", (r"\documentclass{article}" + page).encode(), upper).decode()
+    assert (r"\x{SEHR WICHTIG}" in new) == is_text
+    assert (r"\x{sehr wichtig}" in new) != is_text
+    assert definition in new
