@@ -310,7 +310,8 @@ def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguou
     """
     rules = languages.find(language) if language else None
     found, followed = list[Number](), list[int]()  # indices of those before a word
-    read = _cached(partial(_read, separators=rules.separators if rules else ""))
+    separators, slash_is_fraction = (rules.separators, rules.slash_is_fraction) if rules else ("", False)
+    read = _cached(partial(_read, separators=separators, slash_is_fraction=slash_is_fraction))
     whole, read_run = _cached(_whole), _cached(partial(_read_run, read=read))
     for run in _RUN.finditer(text):
         start, stop = run.span()
@@ -433,14 +434,21 @@ def _without_zeros(digits: str) -> str:
     return digits if digits[0] != "0" or len(digits) > 2 else _integer(digits)
 
 
-def _read(text: str, is_date: bool, separators: str) -> Meaning:
+def _read(text: str, is_date: bool, separators: str, *, slash_is_fraction: bool) -> Meaning:
     text = _ascii(text)
     if text.isdecimal():
         return _whole(text)
+    if is_date and slash_is_fraction and text.count("/") == 1:
+        return Meaning(text, (), tuple((part, _HALF) if part == "2" else (part,) for part in _over(text)))
     values, parts = _values(text, separators), tuple[Values, ...]()
     if values and values[0].endswith(".5") and not is_date and not _has_parts(text):  # two and a half
         parts = tuple((part,) for part in (values[0][:-2], _HALF) if part not in ("0", "1"))
     return Meaning(text, values, parts, int(is_date))
+
+
+def _over(fraction: str) -> list[str]:
+    """Return the numbers of a fraction such as 1/5; 1 may be an article."""
+    return [number for number in map(_integer, fraction.split("/")) if number != "1"]
 
 
 def _has_parts(text: str) -> bool:

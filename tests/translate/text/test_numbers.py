@@ -624,6 +624,25 @@ def test_the_separators_and_months_of_a_language_are_those_of_cldr(language: str
             assert next(i for i, words in enumerate(rules.months, 1) if re.match(rf"(?:{words})", name)) == month
 
 
+@pytest.mark.parametrize(
+    ("source", "output", "is_lost"),
+    [
+        ("1/5 der Leute", "on 1 May the people", True),
+        ("2/5 der Leute", "on 2 May the people", True),
+        ("3/4 Liter", "on April 3", True),
+        ("3/4 Liter", "three quarters of a litre", False),
+        ("1/5 der Leute", "one in five people", False),
+        ("2/5 der Leute", "two fifths of the people", False),
+        ("1/2 Liter", "half a litre", False),
+        ("am 3/4/2020", "on April 3, 2020", False),
+    ],
+)
+def test_a_fraction_is_no_date_where_no_date_has_a_slash(source: str, output: str, *, is_lost: bool) -> None:
+    assert (lost(source, output) != []) == is_lost
+    assert "/" not in Locale.parse("de").date_formats["short"].pattern
+    assert lost("on 1/5", "am 1. Mai", ("en", "de")) == []  # which may be either in English
+
+
 @given(AMOUNTS, AMOUNTS, OTHER_PAIRS)
 def test_a_number_of_another_language_is_there_if_its_value_is(
     one: Decimal, other: Decimal, pair: tuple[str, str]

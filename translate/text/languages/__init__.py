@@ -97,6 +97,7 @@ class Language:
             form if the sentence has several for which the two differ.
         decimal, group: the signs before decimals and between groups of three digits; a group that is white space stands
             for every space that separates groups.
+        slash_is_fraction: whether 3/4 is a fraction, as no date of the language has a slash.
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         scale: matches white space and a word for a power of ten after a number, which is its group.
         scales: these words, by the power.
@@ -151,6 +152,7 @@ class Language:
     inclusive: tuple[tuple[str, str, str], ...] = ()
     decimal: str = ""
     group: str = ""
+    slash_is_fraction: bool = False
     number_endings: re.Pattern[str] = _NEVER
     scale: re.Pattern[str] = _NEVER
     scales: dict[str, tuple[str, ...]] = field(default_factory=dict)
