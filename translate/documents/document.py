@@ -145,7 +145,7 @@ def has_format(name: str) -> bool:
 
 # Modules of packages, which no program opens by another suffix; and suffixes that are no document's.
 _PACKAGES = ("ooxml", "odf", "epub")
-_TEXTS = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")
+_TEXTS = (".txt", ".md", ".mdx", ".html", ".htm", ".csv", ".tsv")
 
 
 def check_suffix(name: str, output: str) -> None:

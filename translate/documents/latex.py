@@ -245,7 +245,9 @@ class _Reader:
                 self.nodes(one.nodelist)
                 self.end()
         elif last and (
-            _FONTS.fullmatch(name) or name in self.own_fonts or (_SECOND.fullmatch(name) and len(given) > 1)
+            _FONTS.fullmatch(name)
+            or (name in self.own_fonts and len(given) == 1)
+            or (_SECOND.fullmatch(name) and len(given) > 1)
         ):
             self._pair(node.pos, last.pos + 1, last.nodelist, last.pos + last.len - 1, stop)
         elif last and _NOTES.fullmatch(name):

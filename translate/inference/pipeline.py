@@ -445,8 +445,9 @@ def missing(
     """Return what a translation lacks of its source: start and end of each part, and what a symbol for it stands for.
 
     These are numbers and times of day, words in letters of another script or that the model does not know, signs such
-    as % for which the target language has words, and an abbreviation that was taken for the end of the sentence. If a
-    time of day is wrong, all of them are returned, as those of a range belong together.
+    as % for which the target language has words, months and weekdays that became others, and an abbreviation that was
+    taken for the end of the sentence. If a time of day is wrong, all of them are returned, as those of a range belong
+    together.
 
     Args:
         output: the translation.
