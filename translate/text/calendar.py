@@ -20,9 +20,10 @@ def exchanged(output: str, source: str, target_language: str, source_language: s
     """
     found = []
     for kind in get_args(_Kind):
-        own, others = _pattern(source_language, kind), _pattern(target_language, kind)
-        names = [] if own is None or others is None else [*own.finditer(source)]
-        if not names or others is None:
+        own = _pattern(source_language, kind)
+        names = list(own.finditer(source)) if own else []
+        others = _pattern(target_language, kind) if names else None
+        if others is None:
             continue
         wanted, said = ({name.lastindex for name in found} for found in (names, others.finditer(output)))
         if wanted - said and said - wanted:
