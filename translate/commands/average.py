@@ -67,7 +67,7 @@ def _members(name: Path, last: int) -> list[Path]:
     folder = registry.find_folder(name, say, is_run=True)
     if model_folder.is_complete(folder):
         return [folder]
-    scheduled = checkpoints.scheduled(folder / "checkpoints")
+    scheduled = checkpoints.scheduled_folders(folder / "checkpoints")
     if not scheduled:
         raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average; name one of these")
     if len(scheduled) < last:

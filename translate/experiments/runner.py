@@ -258,7 +258,7 @@ def _model(run: "Run", average_last: int | None, parent_share: float) -> "ModelF
 
     model = ModelFolder.open(run.model, choose_device())
     if average_last is not None:
-        scheduled = checkpoints.scheduled(run.checkpoints, checkpoints.verify)
+        scheduled = checkpoints.scheduled_folders(run.checkpoints, checkpoints.verify)
         if len(scheduled) < average_last:
             raise UserError(
                 f"training.average_last = {average_last}, but the run has {len(scheduled)} checkpoints to average; set "

@@ -85,6 +85,174 @@ class TrainState:
             self.stale_validations += 1
 
 
+class Checkpoints:
+    """The checkpoints of one run; all ranks call the methods, and rank 0 writes, with the generators of all ranks.
+
+    Args:
+        output: model, tokenizer and specification, as checkpoints hold them.
+        optimizer: of the whole model.
+        ema: the moving average of the model, if there is one.
+
+    Attributes:
+        saved_step: the step of the last checkpoint; 0 without one.
+        saved_seconds: `TrainState.seconds` at the last checkpoint.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        config: TrainingConfig,
+        output: ModelFolder,
+        optimizer: torch.optim.Optimizer,
+        ema: Ema | None,
+        ranks: Ranks,
+        say: Say,
+    ) -> None:
+        self._run, self._config, self._ranks, self._say = run, config, ranks, say
+        self._output, self._ema, self.optimizer = output, ema, optimizer
+        self._root = run.checkpoints
+        self.saved_step = 0
+        self.saved_seconds = 0.0
+
+    def restore(self) -> TrainState:
+        """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
+
+        Returns its state; a new one if the run has no checkpoint yet. Raises UserError if all checkpoints are damaged.
+        """
+        ranks = self._ranks
+        newest = ranks.on_rank_0(self._restore_newest)
+        if newest is None:
+            self._say(f"{self._run.folder}: no checkpoint yet, so the run begins")
+            return TrainState()
+        folder, state = newest
+        if not ranks.is_first:
+            state = load_checkpoint(folder, self._output.model, self.optimizer, ranks.rank)
+        if self._ema:
+            self._ema.load(folder / "ema.safetensors")
+        self.saved_step, self.saved_seconds = state.step, state.seconds
+        self._say(f"resuming from {folder} (step {state.step:,})")
+        if state.n_ranks != ranks.size:
+            ranks.seed(self._config.seed, state.step)
+            self._say(
+                f"{state.n_ranks} processes wrote the checkpoint and {ranks.size} continue: batches keep their order, "
+                "but updates and dropout differ from those of the run so far"
+            )
+        return state
+
+    def _restore_newest(self) -> tuple[Path, TrainState] | None:
+        for folder in reversed(folders(self._root)):
+            state = self._unless_damaged(
+                folder, lambda folder: load_checkpoint(folder, self._output.model, self.optimizer)
+            )
+            if state is not None:
+                return folder, state
+        if any(self._root.glob("damaged-step-*")):  # see `set_aside`
+            raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
+        # A run that was killed during its first save has the line of that save, but none after it.
+        if self._run.model.exists() or "checkpoint" in [record.get("kind") for record in self._run.records()[:-1]]:
+            raise UserError(f"{self._root}: the checkpoints are gone; restore them, or begin another run with --run")
+        return None
+
+    def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
+        """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
+        try:
+            return read(folder)
+        except CheckpointError as error:
+            self._say(f"skipping a damaged checkpoint, now {set_aside(folder).name}: {error}")
+            return None
+
+    def save(self, state: TrainState, *, scheduled: bool, at_end: bool = False) -> None:
+        """Write a checkpoint, see `save_checkpoint`, and delete those no longer needed."""
+        generators = self._ranks.gather(random_generators())
+        state.n_ranks = self._ranks.size
+
+        def write() -> None:
+            save_checkpoint(
+                self._root,
+                self._write_weights,
+                self.optimizer,
+                state,
+                scheduled=scheduled,
+                at_end=at_end,
+                generators=generators,
+            )
+            self._prune(state)
+
+        self._ranks.on_rank_0(write)
+        self.saved_step, self.saved_seconds = state.step, state.seconds
+
+    def _write_weights(self, folder: Path) -> None:
+        """Write a model folder, and the moving average if there is one."""
+        write_model(self._output.model, self._output.tokenizer, self._output.spec, folder)
+        if self._ema:
+            self._ema.save(folder / "ema.safetensors")
+
+    def load_final(self, state: TrainState) -> list[int]:
+        """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
+
+        Returns the steps of the checkpoints.
+        """
+        self._prune(state)  # in case a kill came between the last save and its deletions
+        averaged = self._final(state)
+        name = "ema.safetensors" if self._config.ema else "model.safetensors"
+        self._output.model.load_state_dict(average([folder / name for folder in averaged]))
+        return [step_of(folder) for folder in averaged]
+
+    def size(self) -> int:
+        """Return the bytes of one checkpoint: weights, moments, moving average and tokenizer; the rest is small."""
+        weights, moments = _n_bytes(self._output.model.parameters()), 0
+        for i, group in enumerate(self.optimizer.param_groups):
+            n_moments = 1 if i == 0 and isinstance(self.optimizer, Muon) else 2
+            moments += n_moments * _n_bytes(group["params"])
+        average = weights if self._ema else 0
+        return weights + moments + average + len(self._output.tokenizer.serialized)
+
+    def require_space(self, n_scheduled: int) -> None:
+        """Raise UserError if the disk has no room for the checkpoints that the run keeps, and for its final model.
+
+        Args:
+            n_scheduled: how many the schedule has.
+        """
+        run, config, size = self._run, self._config, self.size()
+        # Besides the last ones of the schedule: the best or the newest one, and the one that is being written.
+        n_kept = min(max(config.keep_last, config.average_last), n_scheduled) + 2
+        needed = n_kept * size + _n_bytes(self._output.model.parameters())
+        files = (path for place in (run.checkpoints, run.model) for path in place.rglob("*") if path.is_file())
+        there = sum(path.stat().st_size for path in files)
+        free = shutil.disk_usage(run.folder).free
+        if needed > there + free:
+            raise UserError(
+                f"{run.folder}: checkpoints will take about {_megabytes(needed - there)} more ({n_kept} of "
+                f"{_megabytes(size)} and the final model), and {_megabytes(free)} are free; make room, lower "
+                "training.keep_last and training.average_last, or name another --run"
+            )
+
+    def _prune(self, state: TrainState) -> None:
+        """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
+        n = max(self._config.keep_last, self._config.average_last)
+        others = {self._root / name_of(step) for step in (state.step, state.best_step)}
+        prune(self._root, {*self._scheduled()[-n:], *others})
+
+    def _final(self, state: TrainState) -> list[Path]:
+        """Return the checkpoints that make the final model, oldest first."""
+        if self._config.final == "best":
+            best = self._root / name_of(state.best_step)
+            if best.exists() and self._is_sound(best):
+                return [best]
+            self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
+        n = 1 if self._config.ema else self._config.average_last
+        found = [folder for folder in self._scheduled() if self._is_sound(folder)]
+        # The newest one is not of the schedule if a lower max_steps ends a run where it was interrupted.
+        newest = next((one for one in reversed(folders(self._root)) if one in found or self._is_sound(one)), None)
+        return sorted({*found, *([newest] if newest else [])}, key=step_of)[-n:]
+
+    def _is_sound(self, folder: Path) -> bool:
+        return self._unless_damaged(folder, verify) is not None
+
+    def _scheduled(self) -> list[Path]:
+        return scheduled_folders(self._root, lambda folder: self._unless_damaged(folder, metadata))
+
+
 def name_of(step: int) -> str:
     """Return the folder name of a step; up to step 99,999,999 names sort like steps."""
     return f"step-{step:08d}"
@@ -107,7 +275,7 @@ def set_aside(folder: Path) -> Path:
     return folder.rename(aside)
 
 
-def save(
+def save_checkpoint(
     root: Path,
     write_model: Callable[[Path], None],
     optimizer: torch.optim.Optimizer,
@@ -149,7 +317,7 @@ def save(
     return folder
 
 
-def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
+def load_checkpoint(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
     """Restore model, optimizer and random generators, and return the rest of the state.
 
     Args:
@@ -197,7 +365,7 @@ def metadata(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def scheduled(root: Path, read: Callable[[Path], dict[str, Any] | None] = metadata) -> list[Path]:
+def scheduled_folders(root: Path, read: Callable[[Path], dict[str, Any] | None] = metadata) -> list[Path]:
     """Return the checkpoints that averaging may use, oldest first.
 
     If a run was prolonged, the checkpoint at its earlier end is skipped.
@@ -262,164 +430,6 @@ def _discard(folder: Path) -> None:
     """Delete a folder; it is renamed first, so that a kill cannot leave a part of it under its name."""
     if folder.exists():
         shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")), ignore_errors=True)
-
-
-class Checkpoints:
-    """The checkpoints of one run; all ranks call the methods, and rank 0 writes, with the generators of all ranks.
-
-    Args:
-        output: model, tokenizer and specification, as checkpoints hold them.
-        optimizer: of the whole model.
-        ema: the moving average of the model, if there is one.
-
-    Attributes:
-        saved_step: the step of the last checkpoint; 0 without one.
-        saved_seconds: `TrainState.seconds` at the last checkpoint.
-    """
-
-    def __init__(
-        self,
-        run: Run,
-        config: TrainingConfig,
-        output: ModelFolder,
-        optimizer: torch.optim.Optimizer,
-        ema: Ema | None,
-        ranks: Ranks,
-        say: Say,
-    ) -> None:
-        self._run, self._config, self._ranks, self._say = run, config, ranks, say
-        self._output, self._ema, self.optimizer = output, ema, optimizer
-        self._root = run.checkpoints
-        self.saved_step = 0
-        self.saved_seconds = 0.0
-
-    def restore(self) -> TrainState:
-        """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
-
-        Returns its state; a new one if the run has no checkpoint yet. Raises UserError if all checkpoints are damaged.
-        """
-        ranks = self._ranks
-        newest = ranks.on_rank_0(self._restore_newest)
-        if newest is None:
-            self._say(f"{self._run.folder}: no checkpoint yet, so the run begins")
-            return TrainState()
-        folder, state = newest
-        if not ranks.is_first:
-            state = load(folder, self._output.model, self.optimizer, ranks.rank)
-        if self._ema:
-            self._ema.load(folder / "ema.safetensors")
-        self.saved_step, self.saved_seconds = state.step, state.seconds
-        self._say(f"resuming from {folder} (step {state.step:,})")
-        if state.n_ranks != ranks.size:
-            ranks.seed(self._config.seed, state.step)
-            self._say(
-                f"{state.n_ranks} processes wrote the checkpoint and {ranks.size} continue: batches keep their order, "
-                "but updates and dropout differ from those of the run so far"
-            )
-        return state
-
-    def _restore_newest(self) -> tuple[Path, TrainState] | None:
-        for folder in reversed(folders(self._root)):
-            state = self._unless_damaged(folder, lambda folder: load(folder, self._output.model, self.optimizer))
-            if state is not None:
-                return folder, state
-        if any(self._root.glob("damaged-step-*")):  # see `set_aside`
-            raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
-        # A run that was killed during its first save has the line of that save, but none after it.
-        if self._run.model.exists() or "checkpoint" in [record.get("kind") for record in self._run.records()[:-1]]:
-            raise UserError(f"{self._root}: the checkpoints are gone; restore them, or begin another run with --run")
-        return None
-
-    def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
-        """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
-        try:
-            return read(folder)
-        except CheckpointError as error:
-            self._say(f"skipping a damaged checkpoint, now {set_aside(folder).name}: {error}")
-            return None
-
-    def save(self, state: TrainState, *, scheduled: bool, at_end: bool = False) -> None:
-        """Write a checkpoint as the function `save` does, and delete those no longer needed."""
-        generators = self._ranks.gather(random_generators())
-        state.n_ranks = self._ranks.size
-
-        def write() -> None:
-            kind = {"scheduled": scheduled, "at_end": at_end}
-            save(self._root, self._write_weights, self.optimizer, state, **kind, generators=generators)
-            self._prune(state)
-
-        self._ranks.on_rank_0(write)
-        self.saved_step, self.saved_seconds = state.step, state.seconds
-
-    def _write_weights(self, folder: Path) -> None:
-        """Write a model folder, and the moving average if there is one."""
-        write_model(self._output.model, self._output.tokenizer, self._output.spec, folder)
-        if self._ema:
-            self._ema.save(folder / "ema.safetensors")
-
-    def load_final(self, state: TrainState) -> list[int]:
-        """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
-
-        Returns the steps of the checkpoints.
-        """
-        self._prune(state)  # in case a kill came between the last save and its deletions
-        parts = self._final(state)
-        name = "ema.safetensors" if self._config.ema else "model.safetensors"
-        self._output.model.load_state_dict(average([folder / name for folder in parts]))
-        return [step_of(folder) for folder in parts]
-
-    def size(self) -> int:
-        """Return the bytes of one checkpoint: weights, moments, moving average and tokenizer; the rest is small."""
-        weights, moments = _n_bytes(self._output.model.parameters()), 0
-        for i, group in enumerate(self.optimizer.param_groups):
-            n_moments = 1 if i == 0 and isinstance(self.optimizer, Muon) else 2
-            moments += n_moments * _n_bytes(group["params"])
-        average = weights if self._ema else 0
-        return weights + moments + average + len(self._output.tokenizer.serialized)
-
-    def require_space(self, n_scheduled: int) -> None:
-        """Raise UserError if the disk has no room for the checkpoints that the run keeps, and for its final model.
-
-        Args:
-            n_scheduled: how many the schedule has.
-        """
-        run, config, size = self._run, self._config, self.size()
-        # Besides the last ones of the schedule: the best or the newest one, and the one that is being written.
-        n_kept = min(max(config.keep_last, config.average_last), n_scheduled) + 2
-        needed = n_kept * size + _n_bytes(self._output.model.parameters())
-        files = (path for place in (run.checkpoints, run.model) for path in place.rglob("*") if path.is_file())
-        there = sum(path.stat().st_size for path in files)
-        free = shutil.disk_usage(run.folder).free
-        if needed > there + free:
-            raise UserError(
-                f"{run.folder}: checkpoints will take about {_megabytes(needed - there)} more ({n_kept} of "
-                f"{_megabytes(size)} and the final model), and {_megabytes(free)} are free; make room, lower "
-                "training.keep_last and training.average_last, or name another --run"
-            )
-
-    def _prune(self, state: TrainState) -> None:
-        """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
-        n = max(self._config.keep_last, self._config.average_last)
-        others = {self._root / name_of(step) for step in (state.step, state.best_step)}
-        prune(self._root, {*self._scheduled()[-n:], *others})
-
-    def _final(self, state: TrainState) -> list[Path]:
-        if self._config.final == "best":
-            best = self._root / name_of(state.best_step)
-            if best.exists() and self._is_sound(best):
-                return [best]
-            self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
-        n = 1 if self._config.ema else self._config.average_last
-        found = [folder for folder in self._scheduled() if self._is_sound(folder)]
-        # The newest one is not of the schedule if a lower max_steps ends a run where it was interrupted.
-        newest = next((one for one in reversed(folders(self._root)) if one in found or self._is_sound(one)), None)
-        return sorted({*found, *([newest] if newest else [])}, key=step_of)[-n:]
-
-    def _is_sound(self, folder: Path) -> bool:
-        return self._unless_damaged(folder, verify) is not None
-
-    def _scheduled(self) -> list[Path]:
-        return scheduled(self._root, lambda folder: self._unless_damaged(folder, metadata))
 
 
 def _n_bytes(tensors: Iterable[Tensor]) -> int:

@@ -25,7 +25,7 @@ def names(root: Path) -> list[str]:
 def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     trainer.state.step = step
     root = trainer.run.checkpoints
-    return checkpoints.save(
+    return checkpoints.save_checkpoint(
         root,
         lambda folder: write_model(trainer.model, trainer.parts.prepared.tokenizer, trainer.parts.trained.spec, folder),
         trainer.parts.checkpoints.optimizer,
@@ -137,7 +137,7 @@ def test_a_checkpoint_restores_everything(toy):
     drawn = torch.rand(7)
     folder = checkpoints.folders(trainer.run.checkpoints)[-1]
     other = toy.trainer("other")
-    state = checkpoints.load(folder, other.model, other.parts.checkpoints.optimizer)
+    state = checkpoints.load_checkpoint(folder, other.model, other.parts.checkpoints.optimizer)
     assert isinstance(state, TrainState)
     assert dataclasses.replace(state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
     assert torch.rand(7).equal(drawn)

@@ -56,14 +56,14 @@ def test_a_disk_that_fills_during_a_save_loses_only_that_save(toy, monkeypatch, 
     toy.trained("whole")
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
-    save = checkpoints.save
+    save = checkpoints.save_checkpoint
 
     def fill(*arguments, **options):
         with files_limited_to(size - 1 if trainer.state.step == 8 else 2**30):
             save(*arguments, **options)
 
     with monkeypatch.context() as full:
-        full.setattr(checkpoints, "save", fill)
+        full.setattr(checkpoints, "save_checkpoint", fill)
         with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
             trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]
@@ -270,7 +270,7 @@ def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
         raise InterruptedError
 
     with monkeypatch.context() as killed:
-        killed.setattr(checkpoints, "save", die)
+        killed.setattr(checkpoints, "save_checkpoint", die)
         with pytest.raises(InterruptedError):
             trainer.train()
     toy.trainer("run", resume=True, **too_long).train()
