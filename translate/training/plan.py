@@ -22,6 +22,7 @@ import torch
 from translate.config.load import require_end
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, check_corpus, plan_corpus, plan_moved_corpus, prepare
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
@@ -117,23 +118,13 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     if back_translations is not None:
         back_translations.make()
     corpus_plan = corpus_plan or plan_corpus(config, tokenizer_sha256)
-    begun = [] if original is None else [(original.run, "have it prepared anew with another --prepared")]
-    begun += [(run, "name another --run")] if run.has_begun else []
-    for earlier, _ in begun:
-        earlier.check_inputs(corpus_plan["inputs"])
-    with out_of_memory(
-        f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run translate prepare "
-        "on a larger machine"
-    ):
-        data = data_record(prepare(config, corpus, say, tokenizer, planned=corpus_plan, lock=corpus_lock))
-    for earlier, otherwise in begun:
-        earlier.check_data(data, corpus, otherwise=otherwise)
+    data = _prepare_corpus(start, config, corpus_plan, tokenizer, say, corpus_lock)
     if parent is not None and config.training.parent_share:
         parent = parent.kept_in(run)
-    dtype = (run if original is None else original.run).recorded_dtype()
     # A run keeps its type, as a new measurement might choose another.
+    dtype = (run if original is None else original.run).recorded_dtype()
     dtype = dtype or choose_dtype(config.training.precision, choose_device())
-    return Plan(run, config, parent, corpus, data, dtype, start.resume)
+    return Plan(run=run, config=config, parent=parent, corpus=corpus, data=data, dtype=dtype, resume=start.resume)
 
 
 def _parent(start: Start, say: Say) -> "Parent | None":
@@ -158,6 +149,31 @@ def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None",
     require_end(config.training, str(run.folder))
     if config.training.tensorboard:
         require_tensorboard()
+
+
+def _prepare_corpus(
+    start: Start, config: ExperimentConfig, plan: Record, tokenizer: Tokenizer | None, say: Say, lock: ExitStack
+) -> Record:
+    """Prepare the corpus and return its record; UserError if the run, or the original, began with another one.
+
+    Args:
+        plan: of the corpus, see `plan_corpus`.
+        tokenizer: that of the parent; None trains one.
+        lock: receives the lock of the corpus.
+    """
+    corpus, original = start.corpus, start.original
+    begun = [] if original is None else [(original.run, "have it prepared anew with another --prepared")]
+    begun += [(start.run, "name another --run")] if start.run.has_begun else []
+    for run, _ in begun:
+        run.check_inputs(plan["inputs"])
+    with out_of_memory(
+        f"{corpus}: memory does not suffice to prepare it; lower tokenizer.max_sentences, or run translate prepare "
+        "on a larger machine"
+    ):
+        data = data_record(prepare(config, corpus, say, tokenizer, planned=plan, lock=lock))
+    for run, otherwise in begun:
+        run.check_data(data, corpus, otherwise=otherwise)
+    return data
 
 
 def _suggest_allocator(say: Say) -> None:
