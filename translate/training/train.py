@@ -260,7 +260,11 @@ def train(state: TrainState, parts: TrainingParts) -> None:
     A signal lets the current step end and saves it; see `stop_signals`. Raises UserError if training diverges.
     """
     config, ranks, schedule, checkpoints = parts.config, parts.ranks, parts.schedule, parts.checkpoints
-    _begin(state, parts)
+    ranks.copy_from_first(parts.trained.model.parameters())
+    parts.replica.scatter()
+    if config.tensorboard:
+        parts.reporter.open_tensorboard()
+    _warn_of_settings(state, parts)
     meter = Meter(parts.trained.model.config, n_passes=2 if config.r_drop else 1, clock=parts.clock)
     started, save_seconds = parts.clock() - state.seconds, 60 * config.save_minutes
     updates = prefetched(parts.feed.updates(state.position))
@@ -296,16 +300,12 @@ def train(state: TrainState, parts: TrainingParts) -> None:
     _finish(state, parts)
 
 
-def _begin(state: TrainState, parts: TrainingParts) -> None:
-    """Give all ranks the parameters of rank 0, and warn of settings and data that make training less useful."""
-    parts.ranks.copy_from_first(parts.trained.model.parameters())
-    parts.replica.scatter()
-    config, reporter, prepared, validator = parts.config, parts.reporter, parts.prepared, parts.validator
-    if config.tensorboard:
-        reporter.open_tensorboard()
+def _warn_of_settings(state: TrainState, parts: TrainingParts) -> None:
+    """Warn of settings and data that make training less useful."""
+    config, prepared, validator = parts.config, parts.prepared, parts.validator
     train, unk, longest = prepared.train, prepared.tokenizer.unk, config.max_tokens
     n_too_long, pairs = validator.n_too_long, validator.pairs
-    warn = partial(reporter.warn, state)
+    warn = partial(parts.reporter.warn, state)
     warn("warm-up", reporting.warmup_warning(parts.schedule.last_step, config.warmup_steps))
     warn("too long", reporting.length_warning(parts.feed.sampler.n_too_long, train.n_pairs, longest))
     warn("validation too long", reporting.length_warning(n_too_long, pairs.n_pairs, longest, "validation "))
@@ -345,12 +345,12 @@ def _report(state: TrainState, parts: TrainingParts, meter: Meter) -> None:
 
 def _read_stats(state: TrainState, parts: TrainingParts, meter: Meter) -> list[StepStats]:
     """Return the statistics of the updates since the last call, and count the skipped ones."""
-    updates = meter.read_stats()
-    for step, stats in enumerate(updates, state.step - len(updates) + 1):
+    found = meter.read_stats()
+    for step, stats in enumerate(found, state.step - len(found) + 1):
         if not stats.finite:
             state.n_skipped += 1
             parts.reporter.warn(state, "update skipped", reporting.skip_warning(step))
-    return updates
+    return found
 
 
 def _validate(state: TrainState, parts: TrainingParts) -> None:
