@@ -63,7 +63,7 @@ def test_statements_and_expressions_of_mdx_are_copied() -> None:
         "ist da.",
         "Der Hund bellt.",
     ]
-    assert formats.guess(Path("seite.mdx")) == "mdx"
+    assert formats.guess_format(Path("seite.mdx")) == "mdx"
 
 
 @pytest.mark.parametrize("broken", ["export const a = {\n  b: 1\n\n", "{ Das\n\n", "export const a = `\n\n"])
