@@ -277,6 +277,7 @@ def test_a_model_of_several_languages_is_loaded_once_and_serves_them_all(parts: 
 
 
 def test_an_unloaded_model_leaves_the_memory(folders: list[Path]) -> None:
+    gc.freeze()  # what other tests have left is not looked at again and again
     pool, scheduler = ModelPool(folders[:1], 0.0), Scheduler(2, 512)
     Service(pool, scheduler).translate(Ticket("a client"), ["der Hund"], "de", "en", "text")
     with pool.engine(("de", "en")) as engine:
