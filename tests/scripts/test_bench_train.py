@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests import forks
 from tests.programs import SCRIPTS, case
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -93,7 +94,7 @@ for name in ("ours", "ours-float32"):
     assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
 print(json.dumps({{name: {{kind: sorted(types) for kind, types in of.items()}} for name, of in found.items()}}))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = forks.run(["-c", code])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "ours": {"LayerNorm": ["torch.bfloat16"], "Linear": ["torch.bfloat16"]},
