@@ -52,22 +52,10 @@ def test_both_packages_are_checked() -> None:
     assert {"transformer", "transformer.attention", "translate", "translate.corpus.prepare"} <= names
 
 
-def test_modules_import_without_output_threads_or_extras() -> None:
-    program = """
-import importlib, json, sys, threading
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-print(json.dumps([[thread.name for thread in threading.enumerate()], list(sys.modules)]))
-"""
-    done = run(program, *(module_name(path) for path in FILES if path.stem != "__main__"))
-    assert done.stderr == ""
-    threads, loaded = json.loads(done.stdout)
-    assert threads == ["MainThread"]
-    assert not {"tensorboard", "torch.utils.tensorboard", "matplotlib", "ctranslate2", "transformers"} & {*loaded}
-
-
 LIGHT = ("transformer", *(f"transformer.{name}" for name in ("config", "cost", "schedule")))
 FOREIGN = {"torch", "safetensors", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}
+EXTRAS = {"tensorboard", "torch.utils.tensorboard", "matplotlib", "ctranslate2", "transformers"}
+ALL = tuple(module_name(path) for path in FILES if path.stem != "__main__")
 
 
 @pytest.mark.parametrize(
@@ -77,22 +65,27 @@ FOREIGN = {"torch", "safetensors", "datasets", "sacrebleu", "sentencepiece", "ma
         [
             (("transformer.search.beam",), {"transformer.model", "transformer.attention"}),
             (("transformer.model",), {"translate", "numpy.testing"}),
+            (ALL, EXTRAS),
         ],
     ],
     ids=["without torch", "with torch"],
 )
 def test_importing_a_part_does_not_load_what_it_does_not_need(steps: list[tuple[tuple[str, ...], set[str]]]) -> None:
-    """Each case imports the modules with the fewest dependencies first."""
+    """Each case imports the modules with the fewest dependencies first; none prints anything or starts a thread."""
     program = """
-import importlib, json, sys
+import importlib, json, sys, threading
 for modules in json.loads(sys.argv[1]):
     for module in modules:
         importlib.import_module(module)
     print(json.dumps(list(sys.modules)))
+print(json.dumps([thread.name for thread in threading.enumerate()]))
 """
     done = run(program, json.dumps([modules for modules, _ in steps]))
-    for loaded, (modules, unwanted) in zip(done.stdout.splitlines(), steps, strict=True):
-        assert not unwanted & set(json.loads(loaded)), modules
+    assert done.stderr == ""
+    *said, threads = map(json.loads, done.stdout.splitlines())
+    assert threads == ["MainThread"]
+    for loaded, (modules, unwanted) in zip(said, steps, strict=True):
+        assert not unwanted & {*loaded}, modules
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.is_relative_to(ROOT / "transformer")], ids=module_name)
