@@ -27,10 +27,9 @@ from translate.training import optimizer
 from translate.training import update as engine
 
 ROOT = Path(__file__).parents[3]
-STEPS = 300
 
 
-def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: torch.dtype) -> list[float]:
+def curve(pairs: EncodedPairs, config: ModelConfig, steps: int, batch_tokens: int, dtype: torch.dtype) -> list[float]:
     """Negative log-likelihood of each of the first updates, in nats per token."""
     torch.manual_seed(11)
     model = Transformer(config).train()
@@ -41,7 +40,7 @@ def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: to
             [collate(pairs, next(stream)[0], pad=0, bos=1, eos=2)],
             lr=inverse_sqrt_lr(step, peak=2e-3, warmup_steps=100),
         )
-        for step in range(1, STEPS + 1)
+        for step in range(1, steps + 1)
     ]
     return [stats.nll for stats in engine.read(updates)]
 
@@ -71,15 +70,17 @@ def plain_adam(model: Transformer, config: TrainingConfig) -> torch.optim.Optimi
     )
 
 
-def curves(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, *dtypes: torch.dtype) -> list[np.ndarray]:
+def curves(
+    pairs: EncodedPairs, config: ModelConfig, steps: int, batch_tokens: int, *dtypes: torch.dtype
+) -> list[np.ndarray]:
     """The curves of the fast path in the given types, then that of the plain path."""
-    fast = [curve(pairs, config, batch_tokens, dtype) for dtype in dtypes]
+    fast = [curve(pairs, config, steps, batch_tokens, dtype) for dtype in dtypes]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attention, "attend_fast", plain_attention)
         patch.setattr(attention, "split_heads", plain_heads)
         patch.setattr(engine, "linear_smoothed_nll", plain_loss)
         patch.setattr(optimizer, "new_optimizer", plain_adam)
-        plain = curve(pairs, config, batch_tokens, torch.float32)
+        plain = curve(pairs, config, steps, batch_tokens, torch.float32)
     return [np.array(values) for values in (*fast, plain)]
 
 
@@ -94,7 +95,9 @@ def test_the_fast_path_learns_as_the_plain_one_does():
     src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
     pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
-    single, half, plain = curves(pairs, model_config("tiny", sizes, vocab_size=30), 300, torch.float32, torch.bfloat16)
+    single, half, plain = curves(
+        pairs, model_config("tiny", sizes, vocab_size=30), 200, 300, torch.float32, torch.bfloat16
+    )
     assert plain[-50:].mean() < plain[:10].mean() - 1  # it learns
     assert np.abs(single - plain)[:50].max() < 1e-4
     assert np.abs(by_fifties(single - plain)).max() < 0.02
@@ -112,7 +115,7 @@ def test_the_fast_path_learns_captions_as_the_plain_one_does(tmp_path):
     torch.set_num_threads(2)
     config = load(ROOT / "configs/recipes/multi30k-de-en.toml", [f"data.root={ROOT / 'data/multi30k'}"])
     pairs = prepare(config, tmp_path / "prepared", lambda message: None).train
-    half, plain = curves(pairs, model_config("small", {"dropout": 0.1}, vocab_size=8000), 1024, torch.bfloat16)
+    half, plain = curves(pairs, model_config("small", {"dropout": 0.1}, vocab_size=8000), 300, 1024, torch.bfloat16)
     difference = by_fifties(half - plain)
     print(f"means of 50 updates: plain {by_fifties(plain).round(3)}, fast - plain {difference.round(4)}")
     assert plain[-50:].mean() < plain[:10].mean() - 3
