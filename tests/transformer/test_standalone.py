@@ -42,7 +42,7 @@ def sentences(n):
 config = ModelConfig(vocab_size=13, d_model=32, d_ff=64, n_heads=4, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0)
 model = Transformer(config)
 adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-for step in range(1, 301):
+for step in range(1, 151):
     batch = sentences(48)
     src = pad_batch([[*ids, config.eos] for ids in batch], config.pad)
     tgt = pad_batch([[config.bos, *ids, config.eos] for ids in batch], config.pad)
