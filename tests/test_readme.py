@@ -104,6 +104,7 @@ def test_the_layers_are_those_of_the_import_contracts():
             ]
 
 
+@functools.cache
 def defined_in(path: Path) -> set[str]:
     """Dotted names of all functions, classes and methods of a file."""
     names = set()
