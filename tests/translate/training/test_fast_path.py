@@ -42,7 +42,7 @@ def curve(pairs: EncodedPairs, config: ModelConfig, steps: int, batch_tokens: in
         )
         for step in range(1, steps + 1)
     ]
-    return [stats.nll for stats in engine.read(updates)]
+    return [stats.nll for stats in engine.read_stats(updates)]
 
 
 def plain_loss(
