@@ -265,11 +265,11 @@ class Document:
             "text, lines (a sentence per line), markdown, mdx, html, srt, vtt, tsv or csv [default: by the file name].",
         ),
     ] = None
-    column: Annotated[int, option(FILES, "N", "Column of a TSV, CSV or Parquet file, from 1.", min=1)] = 1
+    column: Annotated[int, option(FILES, "N", "Column of TSV, CSV or Parquet, from 1.", min=1)] = 1
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     terms: Annotated[
         Path | str | Mapping[str, str] | Glossary | None,
-        option(SEARCH, "FILE", "A glossary; each line is SOURCE, a tab and TARGET, and | separates forms of SOURCE."),
+        option(SEARCH, "FILE", "Glossary: SOURCE, a tab, TARGET; | between forms."),
     ] = None
 
     def __post_init__(self) -> None:
