@@ -30,6 +30,7 @@ WINDOW_CHARACTERS = 2**18
 
 _MARK = "\ufeff"  # of the byte order
 _LONGEST = 256  # lines of a row; a longer block is divided
+_LONGEST_OF_CSV = 10_000  # where only quotation marks say where a row ends
 _AMBIGUOUS = re.compile(r'"(?:[^"]|"")*+"?\Z')  # a quoted cell, or one whose quotation does not end
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
 # A quoted cell may hold tabs; a quotation mark without a partner is text.
@@ -64,12 +65,12 @@ def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
 
 def _comma_column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
     """Yield the pieces of CSV, with the separator that the first row has or names: a comma, a semicolon or a tab."""
-    waiting = iter(lines)
-    first = next(waiting, "")
+    first, lines = _first_row(iter(lines))
     named = _NAMED_SEPARATOR.match(first)
-    separator = named[1] if named else max(",;\t", key=_QUOTATION.sub("", first).count)
+    unquoted = _QUOTATION.sub("", first)
+    separator = named[1] if named else max(",;\t", key=lambda sign: _counts(unquoted, sign))
     cell, opening = (re.compile(pattern.replace("\\t", separator)) for pattern in (_CELL.pattern, _CELLS_TO_END))
-    for row in _rows_with_breaks(chain([first] if first else [], waiting), opening):
+    for row in _rows_with_breaks(lines, opening):
         cells = [match.span() for match in cell.finditer(row.removesuffix("\n"))]
         if len(cells) < column or (named and row == first):
             yield Piece(row, translate=False)
@@ -77,16 +78,34 @@ def _comma_column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
             yield from _cell(row, *cells[column - 1], "comma")
 
 
+def _first_row(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the first row that is not blank, of several lines if a quotation goes on, and all lines."""
+    read: list[str] = []
+    is_open = False
+    for line in lines:
+        read.append(line)
+        is_open ^= line.count('"') % 2 == 1
+        if (line.strip() and not is_open) or len(read) >= _LONGEST:
+            break
+    return "".join(read).lstrip("\r\n"), chain(read, lines)
+
+
+def _counts(text: str, sign: str) -> tuple[int, int]:
+    """Return how often a text has a sign without a space after it, as prose has none, and how often in all."""
+    return text.count(sign) - text.count(f"{sign} "), text.count(sign)
+
+
 def _rows_with_breaks(lines: Iterable[str], opening: re.Pattern[str]) -> Iterator[str]:
     """Yield rows, any quoted cell of which may have line breaks; a quotation without an end is on one line."""
     row: list[str] = []
     for line in lines:
+        # A line within a quoted cell is one that begins with its quotation mark.
+        is_open = opening.fullmatch(f'"{line}' if row else line) is None
         row.append(line)
-        is_open = '"' in row[0] and opening.fullmatch("".join(row)) is None
         if not is_open:
             yield "".join(row)
             row = []
-        elif len(row) >= _LONGEST:
+        elif len(row) >= _LONGEST_OF_CSV:
             yield from row
             row = []
     yield from row

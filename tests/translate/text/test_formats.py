@@ -530,6 +530,24 @@ def test_a_column_of_csv_is_translated_and_any_reader_finds_the_others(
     assert rows == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "n_translated"),
+    [
+        ('"Name\nlang";b\nx;Ja, gut\n', 2),
+        ("\n\r\na;b\nx;Ja, gut\n", 2),
+        ("Name, Vorname;b\nx, y;Ja, gut\n", 2),
+        ('a;"' + "Ja, gut\n" * 700 + '"\nx;B\n', 701),
+    ],
+    ids=["break in the first cell", "blank lines", "comma of prose", "many lines"],
+)
+def test_rows_of_csv_are_those_that_any_reader_finds(text: str, n_translated: int) -> None:
+    found = list(reader("csv", column=2)(text.splitlines(keepends=True)))
+    assert sum(piece.translate for piece in found) == n_translated
+    new = "".join(written(change(content(piece)), piece) if piece.translate else piece.text for piece in found)
+    rows = [list(csv.reader(io.StringIO(of, newline=""), delimiter=";")) for of in (text, new)]
+    assert rows[1] == [[change(cell) if i == 1 else cell for i, cell in enumerate(row)] for row in rows[0]]
+
+
 def change(text: str) -> str:
     """A translation of each line of a cell, which has signs that need quotation marks."""
     return "\n".join(line.replace("B", ',;\t"B"') for line in text.split("\n"))
