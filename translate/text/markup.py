@@ -137,6 +137,10 @@ def _paragraph(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
+    return _read(_with_tags(iter(lines)))
+
+
+def _read(lines: Iterator[str]) -> Iterator[Piece]:
     open_lines: list[str] = []
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous = ""  # line, without marks of quotation
@@ -145,7 +149,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     containers: list[re.Pattern[str]] = []  # of the line before
     is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
-    front_matter, lines = _front_matter(iter(lines))
+    front_matter, lines = _front_matter(lines)
     yield from (Piece(line, translate=False) for line in front_matter)
     for line in lines:
         if isinstance(line, _Block):
@@ -174,7 +178,8 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         is_text = open_lines and n_kept == len(containers) and _OTHER_NUMBER.match(text)
         is_indented = is_indented or (bool(opened) and not is_text and inner.startswith(_INDENT_OF_CODE))
         end = None if is_indented else _opening(inner)
-        begins = end or _is_layout(inner) or (_BEGINS.match(text) and not is_text)
+        is_layout = isinstance(line, _Tag) or _is_layout(inner)
+        begins = end or is_layout or (_BEGINS.match(text) and not is_text)
         if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
             yield from _paragraph("".join(open_lines[:-1]))
@@ -193,7 +198,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             text = ""  # the next line begins a block, as after a blank line
         elif is_indented:
             yield Piece(line, translate=False)
-        elif _is_layout(inner):
+        elif is_layout:
             yield from _layout(line)
         elif in_table or text.startswith("|"):
             yield from _row(line)
@@ -225,9 +230,46 @@ class _Block(str):
     """Lines that are copied."""
 
 
+class _Tag(str):
+    """Lines that are one tag, of which attributes are translated that people see or hear."""
+
+
+_EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+_TAG = re.compile(
+    rf" {{0,3}}</?[A-Za-z][\w:.-]*+"
+    rf"(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|{_EXPRESSION}|[^\s\"'=<>`{{}}]++))?+|{_EXPRESSION}))*+\s*+/?>"
+)
+_BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
+_LONGEST_TAG = 100  # lines; one without an end is text
+
+
+def _with_tags(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; those of a tag that begins a line and goes on in the next ones are one."""
+    waiting = deque[str]()
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        if not _BEGINS_TAG.match(line):
+            yield line
+            continue
+        read = [line]
+        if tag := _whole_tag(read, chain(_taken(waiting), lines)):
+            yield tag.string if tag.string[tag.end() :].strip() else _Tag(tag.string)
+        else:
+            waiting.extendleft(reversed(read[1:]))
+            yield line
+
+
+def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
+    """Return the tag that begins the first line read; lines are read to its end, or to a blank line if it has none."""
+    while read[-1].strip() and len(read) < _LONGEST_TAG:
+        read.append(next(lines, ""))
+        if ">" in read[-1] and (tag := _TAG.match("".join(read))):
+            return tag
+    return None
+
+
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
-    return read_markdown(_with_blocks(iter(lines)))
+    return _read(_with_blocks(_with_tags(iter(lines))))
 
 
 def _with_blocks(lines: Iterator[str]) -> Iterator[str]:

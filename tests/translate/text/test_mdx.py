@@ -76,3 +76,27 @@ def test_a_statement_of_mdx_that_does_not_end_hides_no_text_after_a_blank_line(b
 )
 def test_the_pieces_of_mdx_are_the_page(text: str) -> None:
     assert "".join(piece.text for piece in formats.reader("mdx")(lines(text))) == text
+
+
+@pytest.mark.parametrize("format", ["markdown", "mdx"])
+@pytest.mark.parametrize(
+    ("tag", "texts"),
+    [
+        ('<Hinweis\n  art="warnung"\n  title="Der Hund"\n>\n', ['<Hinweis\n  art="warnung"\n  title="Der Hund"\n>']),
+        ('<Karte\n  a={1}\n  {...b}\n  c={[\n    "Der Hund",\n  ]}\n  d={() => {\n    e(1 > 2)\n  }}\n/>\n', []),
+        ("</Karte\n>\n", []),
+    ],
+)
+def test_a_tag_may_go_on_in_the_next_lines(format: formats.Format, tag: str, texts: list[str]) -> None:
+    """Its attributes were text, and a line with ">" began a quotation."""
+    page = f"Ein Haus.\n{tag}Eine Katze.\n\n```\n{tag}```\n"
+    found = list(formats.reader(format)(page.splitlines(keepends=True)))
+    assert "".join(piece.text for piece in found) == page
+    assert [piece.text.strip() for piece in found if piece.translate] == ["Ein Haus.", *texts, "Eine Katze."]
+
+
+@pytest.mark.parametrize("text", ["<b ist kleiner\nals c.\n", '<a "x\n> y\n', "<a\n\nb>\n", "<a"])
+def test_a_tag_without_an_end_is_text(text: str) -> None:
+    found = list(formats.reader("markdown")(text.splitlines(keepends=True)))
+    assert "".join(piece.text for piece in found) == text
+    assert any(piece.translate for piece in found)
