@@ -60,7 +60,7 @@ class Bindings:
 
     def _add(self, control: _Control) -> None:
         if control.path and not control.has_value and control.text.strip():
-            self._texts.setdefault(control.path, set()).add(_letters(control.text))
+            self._texts.setdefault(control.path, set()).add(_without_space(control.text))
 
     def starts(self, data: bytes, name: str) -> set[int]:
         """Return the bytes at which elements of a part with custom XML begin that have the text of their control."""
@@ -73,7 +73,7 @@ class Bindings:
                 places.append(Counter())
                 text, start = "", token.start
             elif token.kind is Kind.END:
-                if start >= 0 and _letters(text) in self._texts.get(tuple(path), ()):
+                if start >= 0 and _without_space(text) in self._texts.get(tuple(path), ()):
                     found.add(start)
                 path.pop()
                 places.pop()
@@ -83,7 +83,7 @@ class Bindings:
         return found
 
 
-def _letters(text: str) -> str:
+def _without_space(text: str) -> str:
     """Return a text without white space, as a line break is an element in a control."""
     return "".join(text.split())
 

@@ -32,7 +32,7 @@ from translate.documents.xml import (
     translated_language,
 )
 from translate.errors import UserError
-from translate.text.markup import are_apart
+from translate.text.markup import LINKS, are_apart
 from translate.text.placeholders import shown_attributes
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -86,9 +86,6 @@ def _role(token: Token) -> Role | None:
     return Role.POINT if not _NUMBERS.isdisjoint(kinds.split()) and token.name in ("a", "span", "sup") else None
 
 
-_LINKS = {"a", "label", "button"}
-
-
 def _texts(_: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
     """Return the texts of a block; raised numbers and signs of notes have no width."""
     out, partners, i = list[Atom](), pairs(atoms), 0
@@ -118,7 +115,7 @@ def _ends_of_links(atoms: Sequence[Atom]) -> Iterator[int]:
     """Yield where links end and others begin, if all words of a block are in links, as in menus."""
     partners, links, i = pairs(atoms), list[tuple[int, int]](), 0
     while i < len(atoms):
-        if atoms[i].token.name in _LINKS and i in partners:
+        if atoms[i].token.name in LINKS and i in partners:
             links.append((i, partners[i] + 1))
             i = partners[i]
         elif atoms[i].kind is AtomKind.OBJECT or any(map(str.isalnum, atoms[i].text)):
@@ -139,7 +136,7 @@ def _ends_of_words(atoms: Sequence[Atom]) -> Iterator[int]:
         if atom.text:
             after = atom.text[0].strip()
             for place in places if before and after else ():
-                are_links = {atoms[place - 1].token.name, atoms[place].token.name} <= _LINKS
+                are_links = atoms[place - 1].token.name in LINKS and atoms[place].token.name in LINKS
                 if are_links or (not before.isupper() and after.isupper()):
                     yield place
             places, before = [], atom.text[-1].strip()

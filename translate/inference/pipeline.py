@@ -470,8 +470,9 @@ def missing(
 
 
 def _exchanged_names(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
+    """Return the months and weekdays in whose place the translation has others."""
     own = languages.find(language)
-    if own is None or not own.calendar_name.search(source):
+    if own is None or not any(names.search(source) for names in own.calendar_names):
         return []
     from translate.text import calendar  # most sentences name no month or weekday
 

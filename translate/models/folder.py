@@ -106,10 +106,10 @@ class TranslationSpec:
     def closeness(self, source: str | None, target: str | None) -> tuple[int, int] | None:
         """Return how many characters the codes of target and source share with the model's; None if it lacks one.
 
-        A code finds the language of which it is a variant too, as "de-AT" finds "de"; see `languages.lookup`.
+        A code with a region also finds its language, as "de-AT" finds "de"; see `languages.lookup`.
 
         Args:
-            source, target: language codes; None is any, of which no character counts.
+            source, target: language codes; None is any language, and shares no characters.
         """
         own_target = "" if target is None else languages.lookup(target, (self.target, *self.tags))
         own_source = "" if source is None else languages.lookup(source, (self.source,))

@@ -184,7 +184,7 @@ def _choices(spec: TranslationSpec, target: str | None) -> list[str]:
 
 
 def fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
-    """Return the model folders for these languages: for "de-AT" those of "de" if there is none of its own.
+    """Return the model folders for these languages: for "de-AT" those of "de" if no model has the region.
 
     Args:
         source, target: language codes; None accepts any.

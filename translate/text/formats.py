@@ -21,7 +21,6 @@ from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
 
 FORMATS: tuple[Format, ...] = get_args(Format)
-TABLES: tuple[Format, ...] = ("tsv", "csv")  # of which one column is translated
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
 # Pieces translated together: enough to find sentences of equal lengths. A line is two, its text and its end.
@@ -224,9 +223,8 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "html": _html,
     "srt": partial(_subtitles, has_names=False),
     "vtt": partial(_subtitles, has_names=True),
-    "tsv": _column,
-    "csv": _comma_column,
 }
+TABLES = {"tsv": _column, "csv": _comma_column}  # of which one column is translated
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
 
 
@@ -266,9 +264,8 @@ def reader(format: Format | None, *, column: int = 1) -> Callable[[Iterable[str]
         format: one of FORMATS; None is "text". In "text" and "lines" every line is a piece, and so is its end.
         column: of a "tsv" or "csv" file, counted from 1; lines without it are copied.
     """
-    tables = {"tsv": _column, "csv": _comma_column}
-    read = partial(tables[format], column=column) if format in TABLES else _READERS[format or "text"]
-    return partial(_after_mark, read)
+    table = TABLES.get(format or "text")
+    return partial(_after_mark, partial(table, column=column) if table else _READERS[format or "text"])
 
 
 def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:

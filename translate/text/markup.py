@@ -57,14 +57,17 @@ def markdown() -> re.Pattern[str]:
     )
 
 
+_EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
+_VALUE = rf"\"[^\"]*+\"|'[^']*+'|{_EXPRESSION}|[^\s\"'=<>`{{}}]++"
+# Of HTML or JSX, on one line or several.
+_TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{_EXPRESSION}))*+\s*+/?>"
+
+
 @functools.cache
 def mdx() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of MDX: also expressions, and tags of JSX with them."""
-    expression = r"\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*+\})*+\})*+\}"
-    value = rf"\"[^\"\n]*+\"|'[^'\n]*+'|{expression}"
-    attribute = rf"\s++(?:[\w:.-]++(?:\s*=\s*(?:{value}))?|{expression})"
-    tag = rf"</?(?:[A-Za-z][\w:.-]*+(?:{attribute})*+)?\s*+/?>"
-    return re.compile(f"{tag}|{expression}|{markdown().pattern}", re.DOTALL)
+    expression = _EXPRESSION.replace("[^{}]", r"[^{}\n]")  # outside a tag it may be a brace without a partner
+    return re.compile(f"{_TAG}|</?>|{expression}|{markdown().pattern}", re.DOTALL)
 
 
 QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line
@@ -234,11 +237,7 @@ class _Tag(str):
     """Lines that are one tag, of which attributes are translated that people see or hear."""
 
 
-_EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
-_TAG = re.compile(
-    rf" {{0,3}}</?[A-Za-z][\w:.-]*+"
-    rf"(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|{_EXPRESSION}|[^\s\"'=<>`{{}}]++))?+|{_EXPRESSION}))*+\s*+/?>"
-)
+_WHOLE_TAG = re.compile(f" {{0,3}}{_TAG}")
 _BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
 _LONGEST_TAG = 100  # lines; one without an end is text
 
@@ -262,7 +261,7 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
     """Return the tag that begins the first line read; lines are read to its end, or to a blank line if it has none."""
     while read[-1].strip() and len(read) < _LONGEST_TAG:
         read.append(next(lines, ""))
-        if ">" in read[-1] and (tag := _TAG.match("".join(read))):
+        if ">" in read[-1] and (tag := _WHOLE_TAG.match("".join(read))):
             return tag
     return None
 
@@ -455,10 +454,10 @@ _BETWEEN = re.compile(
     r"(?=<(?P<opened>[A-Za-z][\w:-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>(?:<[A-Za-z][^<>]*>)*(?P<after>[^\s<>]))",
     re.IGNORECASE,
 )
-_LINKS = ("a", "label", "button")
+LINKS = ("a", "label", "button")  # elements whose text stands alone in a menu
 _LINK = re.compile(
-    rf"<(?:{'|'.join(_LINKS)})(?=[\s>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>"
-    rf"(?P<text>(?:[^<]|<(?!/?(?:{'|'.join(_LINKS)})[\s>]))*+)</(?:{'|'.join(_LINKS)})\s*>",
+    rf"<(?:{'|'.join(LINKS)})(?=[\s>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>"
+    rf"(?P<text>(?:[^<]|<(?!/?(?:{'|'.join(LINKS)})[\s>]))*+)</(?:{'|'.join(LINKS)})\s*>",
     re.IGNORECASE,
 )
 _TAG_OR_ENTITY = re.compile(r"<[^<>]*>|&#?\w+;")
@@ -533,7 +532,7 @@ def _texts(run: str) -> list[Piece]:
     """
     places = {0, *_ends_of_links(run)}
     for between in _BETWEEN.finditer(run) if "><" in run else ():
-        are_links = between["closed"].lower() in _LINKS and between["opened"].lower() in _LINKS
+        are_links = between["closed"].lower() in LINKS and between["opened"].lower() in LINKS
         if are_links or (not between["before"].isupper() and between["after"].isupper()):
             places.add(between.end())
     return pieces(run, list(itertools.pairwise([*sorted(places), len(run)])))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from translate.text import languages
 from translate.text.languages import Language, TimeFromHour
+from translate.text.sentences import ROMAN_NUMERAL
 
 Hour = tuple[int, float]  # of the day, and minutes, with seconds as a part of the last one
 Values = tuple[str, ...]
@@ -44,8 +45,7 @@ _NUMERAL = re.compile(
     rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?|(?<![^\W\d_]))[{_FRACTIONS}])"
     rf"|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
 )
-# Roman numerals in letters, up to 39: longer ones may be sizes and abbreviations, and so may single letters.
-_IN_LETTERS = re.compile(r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?=(?:s|th)?(?![\w-]))")
+_IN_LETTERS = re.compile(rf"(?<![\w.-]){ROMAN_NUMERAL.pattern}(?=(?:s|th)?(?![\w-]))")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?::[0-5]\d)?(?![\d:]|[.,]\d)|{_NUMBER}")

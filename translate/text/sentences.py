@@ -25,7 +25,8 @@ _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u201
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
 _AFTER_NUMBER = re.compile(r"\d\s?\Z")
-_ROMAN_NUMERAL = re.compile("(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})")  # up to 39; longer ones may be abbreviations
+# Up to 39: longer ones may be sizes and abbreviations, and so may single letters.
+ROMAN_NUMERAL = re.compile("(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})")
 _DAY_AND_MONTH = re.compile(r"[0-3]?\d\.(?:0?[1-9]|1[0-2])")  # 24.12.
 _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
@@ -225,7 +226,7 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     if last in language.units and _AFTER_NUMBER.search(reach.removesuffix(last)):
         return not word[0].isdigit()
-    if language.ordinal_nouns and _ROMAN_NUMERAL.fullmatch(last) and not _is_cardinal(reach, language):
+    if language.ordinal_nouns and ROMAN_NUMERAL.fullmatch(last) and not _is_cardinal(reach, language):
         return _begins(word, language)
     return _full_stop_ends(last, word, text[start : start + 12], language)
 

@@ -269,7 +269,7 @@ class Document:
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     terms: Annotated[
         Path | str | Mapping[str, str] | Glossary | None,
-        option(SEARCH, "FILE", "Glossary: SOURCE, a tab, TARGET; | between forms."),
+        option(SEARCH, "FILE", "A glossary: SOURCE, a tab, TARGET; | between forms."),
     ] = None
 
     def __post_init__(self) -> None:

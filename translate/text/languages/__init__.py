@@ -222,10 +222,13 @@ class Language:
         )
 
     @cached_property
-    def calendar_name(self) -> re.Pattern[str]:
-        """Matches the name of a month or weekday."""
-        names = (*self.months, *self.weekdays)
-        return re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else _NEVER
+    def calendar_names(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Patterns of the names of months and of weekdays, with a group for each name in order."""
+        months, weekdays = (
+            re.compile(rf"(?<!\w)(?:{'|'.join(f'({name})' for name in names)})(?!\w)") if names else _NEVER
+            for names in (self.months, self.weekdays)
+        )
+        return months, weekdays
 
     @property
     def separators(self) -> str:
