@@ -100,6 +100,7 @@ MODULES: dict[str, str] = {
     **dict.fromkeys((".resx", ".resw"), "resx"),
     ".properties": "properties",
     **dict.fromkeys((".json", ".arb"), "json"),
+    **dict.fromkeys((".yaml", ".yml"), "yaml"),
     ".xcstrings": "xcstrings",
     ".strings": "strings",
     ".ftl": "fluent",
@@ -124,7 +125,7 @@ _OTHERS = {
     **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2"), "convert it to .epub"),
     **dict.fromkeys((".idml", ".indd", ".icml"), _EXPORT.format(".docx or .xlf")),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".stringsdict", ".yaml", ".yml", ".sub", ".sbv"),
+        (".tmx", ".tbx", ".plist", ".stringsdict", ".sub", ".sbv"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
+IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ _OF_FORMATJS = ("description", "id", "file", "start", "end", "line", "col")
 def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node)
-    if text.strip() and not _IDENTIFIER.fullmatch(text):
+    if text.strip() and not IDENTIFIER.fullmatch(text):
         encode = partial(writer.string, like=file.text[node.start : node.stop])
         body = plain(text, variables, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))

@@ -154,7 +154,7 @@ def test_a_text_whose_tags_are_wrong_stays_and_is_reported(
         ("letter.docm", "save it as .docx, without macros"),
         ("paper.pdf", "its text, such as pdftotext gives"),
         ("letter.pages", "export it as a file of Word"),
-        ("settings.yaml", "as plain text with --format text"),
+        ("settings.plist", "as plain text with --format text"),
     ],
 )
 def test_other_structured_files_are_refused(
@@ -217,8 +217,8 @@ def test_a_document_without_a_text_to_translate_is_copied_and_says_why(
 
 
 def test_the_format_of_a_document_can_be_overruled(echo: Echo) -> None:
-    Path("x.yaml").write_text("Guten Morgen\n", encoding="utf-8")
-    assert main(["--input", "x.yaml", "--output", "y", "--format", "text"]) == 0
+    Path("x.plist").write_text("Guten Morgen\n", encoding="utf-8")
+    assert main(["--input", "x.plist", "--output", "y", "--format", "text"]) == 0
     assert written("y") == "GUTEN MORGEN\n"
 
 
