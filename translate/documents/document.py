@@ -111,8 +111,8 @@ MODULES: dict[str, str] = {
     ".xml": "dialects",
 }
 
-_SAVE, _EXPORT = "save it as {}", "export it as {}"
-# Suffixes of other structured files, which are no text, and what helps.
+_SAVE, _EXPORT, _CONVERT = "save it as {}", "export it as {}", "convert it to {}"
+# Suffixes of other structured files, whose markup or code a translation as text would change, and what helps.
 _OTHERS = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".wpd", ".wps"), _SAVE.format(".docx or .odt")),
     **dict.fromkeys((".docm", ".dotm"), _SAVE.format(".docx, without macros")),
@@ -122,10 +122,20 @@ _OTHERS = {
     **dict.fromkeys((".xlsm", ".xltm"), _SAVE.format(".xlsx, without macros")),
     **dict.fromkeys((".pages", ".key", ".numbers"), _EXPORT.format("a file of Word, PowerPoint or Excel")),
     ".pdf": "translate the document that it was made from, or its text, such as pdftotext gives",
-    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2"), "convert it to .epub"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2"), _CONVERT.format(".epub")),
     **dict.fromkeys((".idml", ".indd", ".icml"), _EXPORT.format(".docx or .xlf")),
+    **dict.fromkeys((".rst", ".rest"), "translate the files .po that `sphinx-build -b gettext` makes of it"),
+    **dict.fromkeys((".adoc", ".asciidoc"), _CONVERT.format(".docbook, as `asciidoctor -b docbook` does")),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".stringsdict", ".sub", ".sbv"),
+        (".org", ".textile", ".mediawiki", ".wiki", ".typ"), _CONVERT.format(".md or .docx, as pandoc does")
+    ),
+    ".ipynb": _CONVERT.format(".md, as jupytext does"),
+    **dict.fromkeys(
+        (".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte", ".php", ".py", ".java", ".swift"),
+        "keep its texts in a file of messages, such as .json or .po",
+    ),
+    **dict.fromkeys(
+        (".tmx", ".tbx", ".plist", ".stringsdict", ".sub", ".sbv", ".svg", ".toml", ".ini"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }

@@ -155,6 +155,11 @@ def test_a_text_whose_tags_are_wrong_stays_and_is_reported(
         ("paper.pdf", "its text, such as pdftotext gives"),
         ("letter.pages", "export it as a file of Word"),
         ("settings.plist", "as plain text with --format text"),
+        ("manual.rst", "the files .po that `sphinx-build -b gettext` makes"),
+        ("manual.adoc", "convert it to .docbook"),
+        ("notes.org", "convert it to .md or .docx"),
+        ("sums.ipynb", "convert it to .md"),
+        ("menu.vue", "keep its texts in a file of messages"),
     ],
 )
 def test_other_structured_files_are_refused(
