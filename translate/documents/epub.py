@@ -80,10 +80,16 @@ def _role(token: Token) -> Role | None:
         return None
     if token.name == "svg:tspan" and not _PLACES.isdisjoint(attributes):
         return Role.UNIT
-    if attributes.get("translate") == "no" or "notranslate" in attributes.get("class", "").split():
-        return Role.COPY if _ELEMENTS.get(token.name) in (Role.UNIT, Role.COPY) else Role.OBJECT
     kinds = " ".join(attributes.get(name, "") for name in ("epub:type", "role", "class"))
     return Role.POINT if not _NUMBERS.isdisjoint(kinds.split()) and token.name in ("a", "span", "sup") else None
+
+
+def _translates(token: Token) -> bool | None:
+    """Return whether an element says that it is translated, or that it is not."""
+    attributes = token.attributes
+    if "notranslate" in attributes.get("class", "").split():
+        return False
+    return {"no": False, "yes": True, "": True}.get(attributes.get("translate", "inherited").lower())
 
 
 def _texts(_: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
@@ -250,6 +256,7 @@ def _table_of_pages(reading: Reading) -> Table:
         inside=Role.PAIR,
         more_texts=lambda token: shown_attributes(token.name.rpartition(":")[2], token.attributes),
         role=_role,
+        translates=_translates,
         changes=_changes(reading, "html"),
         contents=_texts,
         declares_entities=True,

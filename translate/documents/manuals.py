@@ -108,10 +108,9 @@ def _table(root: Token, reading: Reading, *, is_dita: bool) -> Table:
     def role(token: Token) -> Role | None:
         if token.start == root.start:
             return Role.UNIT
-        own = elements.get(token.name)
-        if "no" in (token.attributes.get("translate"), token.attributes.get("its:translate")):
-            return Role.OBJECT if own in (Role.PAIR, Role.OBJECT) else Role.COPY
-        is_elsewhere = own is Role.PAIR and token.raw.endswith(b"/>")  # it stands for words from there
+        is_elsewhere = elements.get(token.name) is Role.PAIR and token.raw.endswith(
+            b"/>"
+        )  # it stands for words from there
         return Role.OBJECT if is_elsewhere else None
 
     return Table(
@@ -120,10 +119,17 @@ def _table(root: Token, reading: Reading, *, is_dita: bool) -> Table:
         inside=Role.UNIT,
         texts=_ATTRIBUTES,
         role=role,
+        translates=_translates,
         changes=_changes(root, reading),
         contents=_contents,
         declares_entities=True,
     )
+
+
+def _translates(token: Token) -> bool | None:
+    """Return whether an element says that it is translated, or that it is not."""
+    stated = (token.attributes.get("translate"), token.attributes.get("its:translate"))
+    return False if "no" in stated else True if "yes" in stated else None
 
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:

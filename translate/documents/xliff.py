@@ -37,6 +37,7 @@ _NATIVE = {"ph", "bpt", "ept", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "c
 _OPENING = {"bx": "rid", "bpt": "rid", "sc": "id", "sm": "id"}  # and the attribute that names them to the closing one
 _CLOSING = {"ex": "rid", "ept": "rid", "ec": "startRef", "em": "startRef"}
 _TAG = re.compile(r"<(/?)(\w[\w:.-]*)(?:\s[^<>]*)?(?<!/)>")  # a native code that is one half of a pair
+_ITS = "{http://www.w3.org/2005/11/its}translate"
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
 _LANGUAGE = re.compile(rb"""\sxml:lang\s*=\s*["']([\w-]*)""")
@@ -577,7 +578,9 @@ def _codes(inside: Sequence[Token], place: Place, is_sub: bool) -> Iterator[_Cod
         elif token.kind is not Kind.START:
             is_point = token.kind in (Kind.REFERENCE, Kind.REST)
             yield _Code(token, [token.raw], AtomKind.POINT if is_point else AtomKind.NOTHING)
-        elif token.name in _NATIVE or not _has_words(token) or inside[i].raw == b"" and inside[i].kind is Kind.END:
+        elif (
+            token.name in _NATIVE or _translates(token) is False or inside[i].raw == b"" and inside[i].kind is Kind.END
+        ):
             stop = _end(inside, i)
             yield _native(inside[i - 1 : stop], place, is_sub)
             i = stop
@@ -587,10 +590,12 @@ def _codes(inside: Sequence[Token], place: Place, is_sub: bool) -> Iterator[_Cod
             yield _Code(token, [token.raw], AtomKind.POINT, key=depth, is_start=True)
 
 
-def _has_words(token: Token) -> bool:
-    """Return whether the text in an element is translated."""
-    is_protected = token.attributes.get("mtype") in ("protected", "x-protected")
-    return not is_protected and token.attributes.get("translate") != "no"
+def _translates(token: Token) -> bool | None:
+    """Return whether an element says that the text in it is translated, or that it is not."""
+    kind, stated = token.attributes.get("mtype"), token.attributes.get("translate", token.attributes.get(_ITS))
+    if kind in ("protected", "x-protected", "x-its-translate-no") or stated == "no":
+        return False
+    return True if stated == "yes" or kind == "x-its-translate-yes" else None
 
 
 def _end(inside: Sequence[Token], i: int) -> int:
@@ -620,7 +625,7 @@ def _native(element: Sequence[Token], place: Place, is_sub: bool) -> _Code:
     shown = attributes.get("equiv-text") or attributes.get("disp") or "".join(one.text for one in element)
     if name in ("x", "ph") and (half := _TAG.fullmatch(shown.strip())):
         return _Code(token, raw, AtomKind.OBJECT, key=half[2], is_start=not half[1], is_end=bool(half[1]))
-    is_empty_pair = name not in _NATIVE and _has_words(token)
+    is_empty_pair = name not in _NATIVE and _translates(token) is not False
     return _Code(token, raw, AtomKind.POINT if is_empty_pair else AtomKind.OBJECT)
 
 
@@ -630,7 +635,8 @@ def _with_subs(element: Sequence[Token], place: Place) -> list[Piece]:
     while i < len(element):
         token, i = element[i], i + 1
         out.append(token.raw)
-        if token.kind is Kind.START and token.name == "sub" and element[i].raw:
+        is_text = token.kind is Kind.START and (token.name == "sub" or (i > 1 and _translates(token)))
+        if is_text and element[i].raw:
             stop = _end(element, i)
             out += contents(_atoms(element[i : stop - 1], place, is_sub=True), place, False)
             i = stop - 1

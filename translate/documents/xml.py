@@ -306,6 +306,8 @@ class Table:
         longest: the characters that attributes may have.
         codes: matches what stays in attributes, in the bytes of the file.
         role: the role of an element where it depends on more than the name; None leaves it to `elements`.
+        translates: whether an element is translated, attributes and content, within which others may say otherwise;
+            None for what holds around it.
         characters: the characters that a TEXT element stands for.
         changes: the new values of some attributes of an element, if the document is translated; those that it has not
             are added. It is called for elements with attributes.
@@ -323,6 +325,7 @@ class Table:
     longest: Mapping[str, int] = field(default_factory=dict)
     codes: re.Pattern[bytes] | None = None
     role: Callable[[Token], Role | None] | None = None
+    translates: Callable[[Token], bool | None] = lambda _: None
     characters: Callable[[Token], str] = lambda _: ""
     changes: Callable[[Token], Mapping[str, str]] | None = None
     language: Callable[[str], str | None] = lambda _: None
@@ -926,10 +929,15 @@ class _Division:
 
     def _start(self, token: Token) -> None:
         frame, table = self._frames[-1], self._table
-        if frame.role is Role.COPY and table.elements.get(token.name) is not Role.BLOCK:
+        translates = table.translates(token) if token.attributes else None
+        if frame.role is Role.COPY and not translates and table.elements.get(token.name) is not Role.BLOCK:
             self._copy(token.raw)
             return
         role = (table.role(token) if table.role else None) or table.elements.get(token.name)
+        if translates is False:
+            self._keep(token, role)
+            return
+        role = Role.UNIT if translates and frame.role is Role.COPY else role
         raw = self._tag(token) if role is not Role.COPY else list[Piece]([token.raw])
         if frame.role is not Role.UNIT:
             frame.pieces += raw
@@ -953,6 +961,19 @@ class _Division:
         else:
             inner = {Role.COPY: Role.COPY, Role.ASIDE: Role.UNIT}.get(role, Role.BLOCK)
             self._frames.append(_Frame(self._depth, inner, raw, atom=(_ATOMS[role], token), start=token))
+
+    def _keep(self, token: Token, role: Role | None) -> None:
+        """Copy an element; in a text it stands for a word, or divides the text, as it would if it was translated."""
+        frame, raw = self._frames[-1], list[Piece]([token.raw])
+        role = self._table.inside if role is None else role
+        if frame.role is Role.UNIT and role is Role.UNIT:
+            self._finish(frame)
+        elif frame.role is Role.UNIT:
+            kind = AtomKind.OBJECT if role is Role.PAIR else _ATOMS.get(role, AtomKind.POINT)
+            self._frames.append(_Frame(self._depth, Role.COPY, raw, atom=(kind, token)))
+            return
+        frame.pieces += raw
+        self._frames.append(_Frame(self._depth, Role.COPY, frame.pieces))
 
     def _end(self, token: Token) -> None:
         frame = self._frames[-1]

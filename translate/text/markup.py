@@ -2,8 +2,8 @@
 
     Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
     MDX        as Markdown; imports, exports and expressions are copied
-    HTML       text is translated; comments, scripts, code, translate="no" and tags are copied, but for attributes that
-               people see or hear
+    HTML       text is translated, also in drawings; comments, scripts, code and translate="no" are copied, but for
+               translate="yes" in it, and tags, but for attributes that people see or hear
 
 In HTML a run of text and inline tags is one piece, so a sentence stays whole; its tags and the code in it are
 placeholders. Tags need not match, and no mistake in the page is corrected.
@@ -14,10 +14,10 @@ import itertools
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from translate.text.placeholders import BBCODE, KEPT_ELEMENT, NOT_TRANSLATED, PLACEHOLDER, branches
+from translate.text.placeholders import BBCODE, KEPT_ELEMENT, NOT_TRANSLATED, PLACEHOLDER, TRANSLATED, branches
 from translate.text.sentences import Piece, pieces
 
 
@@ -431,6 +431,8 @@ def _row(line: str) -> Iterator[Piece]:
 
 
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+_TEXT_OF_DRAWING = re.compile("text|title|desc|foreignobject")
+_LINE_OF_DRAWING = re.compile(r"\sd?[xy]\s*=")  # an attribute of an element of text with a place of its own
 _FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
@@ -465,53 +467,117 @@ LANGUAGE = re.compile(r"""(?i)(\s(?:xml:)?lang\s*=\s*["']?)([a-z]{2,3})(?:[-_][\
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
 
+@dataclass(slots=True)
+class _Element:
+    """An open element whose content is copied, or one within such an element whose content is translated.
+
+    Attributes:
+        is_drawing: whether its content is copied but for the texts of a drawing.
+        depth: number of nested elements of that name.
+        n_around: number of open elements inside it that may hold elements of that name.
+    """
+
+    name: str
+    is_copied: bool = True
+    is_drawing: bool = False
+    depth: int = 1
+    n_around: int = 0
+
+    def ends_before(self, name: str, *, is_end: bool) -> bool:
+        """Return whether it ends before a tag, as its own end tag may be missing."""
+        if self.name not in _ENDED_BY:
+            return False
+        self.n_around += (-1 if is_end else 1) if _AROUND.fullmatch(name) else 0
+        return self.n_around < 0 or (
+            self.n_around == 0 and not is_end and re.fullmatch(_ENDED_BY[self.name], name) is not None
+        )
+
+    def pieces(self, run: str) -> list[Piece]:
+        """Return the pieces of a run in it."""
+        if not self.is_copied:
+            return _texts(run)
+        return [Piece(run, translate=False)] if run else []
+
+    def translates(self, name: str, attributes: str) -> bool:
+        """Return whether the content of an element in it, whose own content is copied, is translated."""
+        is_text = self.is_drawing and _TEXT_OF_DRAWING.fullmatch(name)
+        return bool(is_text or TRANSLATED.search(attributes)) and not NOT_TRANSLATED.search(attributes)
+
+
 def read_html(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a tag may span lines."""
-    run = ""  # of text and inline tags, or the element that is being copied
-    copied, depth = "", 0  # name of that element, and number of nested elements of that name
-    n_around = 0  # number of open elements inside it that may hold elements of that name
+    run = ""  # of text and inline tags, or of an element that is being copied
+    opened: list[_Element] = []  # the innermost last
     for text, tag in _tokens(lines):
         run += text
         name = (tag[2] or "").lower() if tag else ""
+        attributes = (tag[3] or "") if tag else ""
         is_alone = tag is not None and tag[0].endswith("/>")
-        if tag and copied in _ENDED_BY:
-            n_around += (-1 if tag[1] else 1) if _AROUND.fullmatch(name) else 0
-            if n_around < 0 or (n_around == 0 and not tag[1] and re.fullmatch(_ENDED_BY[copied], name)):
-                yield Piece(run, translate=False)
-                run = copied = ""
-        if copied:
-            run += tag[0] if tag else ""
-            if tag and name == copied and not is_alone:
-                depth += -1 if tag[1] else not _FLAT.fullmatch(copied)
-            if not depth or len(run) >= _LONGEST_RUN:
-                yield Piece(run, translate=False)
+        begins = tag is not None and bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
+        while tag and opened and opened[-1].ends_before(name, is_end=bool(tag[1])):
+            yield from opened.pop().pieces(run)
+            run = ""
+        element = opened[-1] if opened else None
+        if element and element.is_copied and tag and not tag[1] and element.translates(name, attributes):
+            yield from (*element.pieces(run), _tag(tag[0]))
+            run = ""
+            opened += [_Element(name, is_copied=False)] if begins else []
+            continue
+        if element and tag and name == element.name and not is_alone:
+            element.depth += -1 if tag[1] else not _FLAT.fullmatch(name)
+        if element and element.is_copied:
+            if tag and element.is_drawing and branches(tag[0]):
+                yield from (*element.pieces(run), _tag(tag[0]))
                 run = ""
-            copied = copied if depth else ""
+            else:
+                run += tag[0] if tag else ""
+            if not element.depth or len(run) >= _LONGEST_RUN:
+                yield from element.pieces(run)
+                run = ""
+            if not element.depth:
+                opened.pop()
+            elif begins and element.is_drawing and NOT_TRANSLATED.search(attributes):
+                opened.append(_Element(name))
+            continue
+        if element and not element.depth:
+            yield from opened.pop().pieces(run)
+            run = tag[0] if tag else ""
             continue
         if len(run) >= _LONGEST_RUN:
             yield from _texts(run)
             run = ""
         if tag is None:
             continue
-        is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0])
-        begins = bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
+        is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0]) or _is_part_of_line(name, tag[0], run)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
-        if begins and not placeholder and (_COPIED.fullmatch(name) or NOT_TRANSLATED.search(tag[3] or "")):
+        is_kept = NOT_TRANSLATED.search(attributes) is not None
+        if begins and not placeholder and (_COPIED.fullmatch(name) or is_kept):
             yield from _texts(run)
-            run, copied, depth, n_around = tag[0], name, 1, 0
+            run = tag[0]
+            opened.append(_Element(name, is_drawing=name == "svg" and not is_kept))
             if branches(run):
                 yield Piece(run, translate=True)
                 run = ""
         elif is_inline:
             run += tag[0]
         else:
-            yield from _texts(run)
-            if LANGUAGE.search(tag[0]) and not tag[1]:
-                yield Piece(tag[0], True, "language")
-            else:
-                yield Piece(tag[0], translate=bool(branches(tag[0])))
+            yield from (*_texts(run), _tag(tag[0]))
             run = ""
-    yield from [Piece(run, translate=False)] if copied else _texts(run)
+    yield from opened[-1].pieces(run) if opened else _texts(run)
+
+
+def _tag(tag: str) -> Piece:
+    """Return the piece of a tag that stands between texts."""
+    if LANGUAGE.search(tag) and not tag.startswith("</"):
+        return Piece(tag, True, "language")
+    return Piece(tag, translate=bool(branches(tag)))
+
+
+def _is_part_of_line(name: str, tag: str, run: str) -> bool:
+    """Return whether a tag in a drawing is in a line of text, which begins where an element has a place of its own."""
+    if name != "tspan":
+        return False
+    return run.count("<tspan") > run.count("</tspan") if tag.startswith("</") else not _LINE_OF_DRAWING.search(tag)
 
 
 def with_language(tag: str, source: str, target: str) -> str:

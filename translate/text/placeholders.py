@@ -52,6 +52,7 @@ NOT_TRANSLATED = re.compile(
     r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
     re.IGNORECASE,
 )
+TRANSLATED = re.compile(r"(?i)(?<![\w-])translate\s*=\s*(?:\"(?:yes)?\"|'(?:yes)?'|yes(?=[\s/]|\Z))")  # as in HTML
 # Attributes of HTML that people see or hear, by their elements; "" stands for all.
 _SHOWN = {
     "": {

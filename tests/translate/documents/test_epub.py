@@ -395,3 +395,22 @@ def test_links_beside_each_other_are_texts_of_their_own(block: str, expected: li
     found = [unit.text for unit in read(data, GERMAN).units if unit.place.endswith("c1.xhtml")]
     assert [re.sub("<.*?>", "", text) for text in found] == expected
     assert chapter(block, lambda text: text) == block
+
+
+def test_the_inner_value_of_translate_holds() -> None:
+    """https://html.spec.whatwg.org/multipage/dom.html#the-translate-attribute"""
+    inside = 'Firma <p translate="yes">Wort <b>drei</b></p> GmbH <i translate="">gut</i>'
+    expected = f'Firma <p translate="yes">WORT <b>DREI</b>{MARK}</p> GmbH <i translate="">GUT{MARK}</i>'
+    assert chapter(f'<div translate="no" title="Titel">{inside}</div>') == (
+        f'<div translate="no" title="Titel">{expected}</div>'
+    )
+    assert chapter('<p>Das <u class="notranslate">Alte <b translate="yes">Haus</b></u> steht.</p>') == (
+        f'<p>DAS <u class="notranslate">Alte <b translate="yes">HAUS{MARK}</b></u> STEHT.{MARK}</p>'
+    )
+
+
+def test_a_block_that_stays_divides_the_text_around_it() -> None:
+    kept = '<p translate="no">Firma</p>'
+    assert chapter(f"<div>Vorher {kept} nachher</div>") == f"<div>VORHER{MARK} {kept} NACHHER{MARK}</div>"
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"><g translate="no"><text>Firma</text></g></svg>'
+    assert drawing in chapter(f"<p>Ein {drawing} Bild</p>")

@@ -93,3 +93,9 @@ def test_a_map_of_topics() -> None:
     inner = b'<topicref navtitle="Erster Teil"><topicmeta><navtitle>Teil</navtitle></topicmeta></topicref>'
     data = b"<map><title>Alles</title>" + inner + b"</map>"
     assert texts("a.ditamap", data) == ["Alles", "Erster Teil", "Teil"]
+
+
+def test_the_inner_value_of_translate_holds() -> None:
+    inside = '<p>Wort <ph translate="no">Alte <b translate="yes">Welt</b></ph></p>'
+    topic = f'<topic translate="no"><title>Firma</title><body translate="yes">{inside}</body></topic>'
+    assert texts("a.dita", topic.encode()) == ["Wort <g1/>", "Welt"]

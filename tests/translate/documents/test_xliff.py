@@ -359,3 +359,23 @@ def test_attributes_are_set_in_place(own: dict[str, str], changes: dict[str, str
     assert list(found)[: len(kept)] == kept
     if not {*own} & {*changes} and not any(changes.values()):
         assert tag.startswith(raw.rstrip(b"/>"))
+
+
+ITS = 'xmlns:its="http://www.w3.org/2005/11/its"'
+
+
+@pytest.mark.parametrize(
+    ("kept", "translated_again"),
+    [
+        ('translate="no"', 'translate="yes"'),
+        (f'{ITS} its:translate="no"', f'{ITS} its:translate="yes"'),
+        ('mtype="protected"', 'mtype="x-its-translate-yes"'),
+    ],
+)
+def test_the_inner_value_of_translate_holds(kept: str, translated_again: str) -> None:
+    inside = f'Die <mrk {kept}>Firma <mrk {translated_again}>Wort <g id="1">drei</g></mrk> GmbH</mrk> da'
+    data = XLIFF_1[: XLIFF_1.index(b"<body>")].decode()
+    data += f'<body><trans-unit id="1"><source>{inside}</source></trans-unit></body></file></xliff>'
+    written = translated(data.encode(), GERMAN, marked).decode()
+    inner = f'<mrk {translated_again}>WORT <g id="1">DREI</g>{MARK}</mrk>'
+    assert f"DIE <mrk {kept}>Firma {inner} GmbH</mrk> DA{MARK}</target>" in written

@@ -396,6 +396,23 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
         ("<p data-translate=no>a</p><p data-class=notranslate>b</p><p class=notranslate-x>c</p>", ["a", "b", "c"]),
         ("<p translate='no'>a</p><p translate=no-op>b</p><p translate=\"no-op\">c</p>", ["b", "c"]),
+        # https://html.spec.whatwg.org/multipage/dom.html#the-translate-attribute: the inner value holds
+        ('<div translate="no">a <p translate="yes">b <b>c</b></p> d</div>e', ["b <b>c</b>", "e"]),
+        ('<div class=notranslate>a<div translate="">b<div>c</div>d</div>e</div>f', ["b", "c", "d", "f"]),
+        ('<p translate=no>a <i translate=yes>b <u translate="no">c</u> d</i> e', ['b <u translate="no">c</u> d']),
+        ("<ul translate=no><li>a<li translate=yes>b<li>c</ul>d", ["b", "d"]),
+        ('<p translate=no>a<img translate="yes" alt="b"><br>c</p>', ['<img translate="yes" alt="b">']),
+        ("<pre translate=no>a<b translate=yes class=notranslate>b</b></pre>c", ["c"]),
+        # Of drawings the texts are shown.
+        ("<p>a</p><svg><title>b</title><desc>c</desc><text x='1'>d</text><path d='M'/></svg>e", [*"abcde"]),
+        ("<svg><text>a <tspan class=x>b</tspan> c</text></svg>", ["a <tspan class=x>b</tspan> c"]),
+        (
+            '<svg><text><tspan x="1">a</tspan> <tspan dy="2">b <tspan>c</tspan></tspan></text></svg>',
+            ["a", "b <tspan>c</tspan>"],
+        ),
+        ("<svg><g translate=no><text>a</text></g><style>.b{}</style><script>c</script></svg>d", ["d"]),
+        ("<svg translate=no><text>a</text><text translate=yes>b</text></svg>c", ["b", "c"]),
+        ("<svg><foreignObject><p>a</p></foreignObject><g aria-label='b'/></svg>", ["a", "<g aria-label='b'/>"]),
     ],
 )
 def test_in_html_the_runs_of_text_are_translated(text: str, expected: list[str]) -> None:
