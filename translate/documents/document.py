@@ -130,8 +130,25 @@ _OTHERS = {
         (".org", ".textile", ".mediawiki", ".wiki", ".typ"), _CONVERT.format(".md or .docx, as pandoc does")
     ),
     ".ipynb": _CONVERT.format(".md, as jupytext does"),
+    **dict.fromkeys((".jsonl", ".ndjson"), _CONVERT.format(".csv or .tsv, and name the column with --column")),
+    **dict.fromkeys((".eml", ".msg", ".mht", ".mhtml"), _SAVE.format(".html or .txt")),
     **dict.fromkeys(
-        (".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte", ".php", ".py", ".java", ".swift"),
+        (
+            ".js",
+            ".mjs",
+            ".cjs",
+            ".jsx",
+            ".tsx",
+            ".vue",
+            ".svelte",
+            ".php",
+            ".py",
+            ".java",
+            ".kt",
+            ".swift",
+            ".go",
+            ".rb",
+        ),
         "keep its texts in a file of messages, such as .json or .po",
     ),
     **dict.fromkeys(

@@ -159,6 +159,8 @@ def test_a_text_whose_tags_are_wrong_stays_and_is_reported(
         ("manual.adoc", "convert it to .docbook"),
         ("notes.org", "convert it to .md or .docx"),
         ("sums.ipynb", "convert it to .md"),
+        ("rows.jsonl", "convert it to .csv or .tsv"),
+        ("letter.eml", "save it as .html or .txt"),
         ("menu.vue", "keep its texts in a file of messages"),
     ],
 )
