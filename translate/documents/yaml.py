@@ -8,7 +8,6 @@ No text is a number, a date, true, false or null, a value with a tag of a progra
 symbol of Ruby (`:year`), or a pattern of dates (`%d.%m.%Y`).
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,8 +18,8 @@ from translate.documents.document import Reading
 from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name, variables
 from translate.documents.json import IDENTIFIER, plural_categories
 from translate.errors import UserError
+from translate.text.scalars import STRING, scalar_of
 
-_STRING = "tag:yaml.org,2002:str"
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag, before the value that they belong to
 _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n|\r|\n|\Z)")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -98,7 +97,7 @@ def _values(file: Text, root: yaml.Node, reading: Reading, tag: str) -> Iterator
 def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is no text."""
     text = node.value.rstrip("\n") if node.style in ("|", ">") else node.value
-    if node.tag != _STRING or not text.strip() or IDENTIFIER.fullmatch(text) or _SYMBOL.fullmatch(text):
+    if node.tag != STRING or not text.strip() or IDENTIFIER.fullmatch(text) or _SYMBOL.fullmatch(text):
         return
     if not _LETTER.search(_DATE_PART.sub("", text)):
         return
@@ -111,7 +110,7 @@ def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterat
         start, stop = start + (header.end() if node.style == "|" else 0), stop - len(body) + len(body.rstrip())
         encode: Callable[[str], str] = partial(_block, header[0], node.style == ">", indent)
     else:
-        encode = partial(_scalar, node.style, in_flow, written)
+        encode = partial(_scalar, written, in_flow)
     yield Value(start, stop, plain(text, variables, tag), encode, file.line_of(start))
 
 
@@ -139,7 +138,7 @@ def _new_forms(file: Text, node: yaml.MappingNode, reading: Reading, tag: str) -
         if category not in members:
 
             def encode(text: str, before: str = f"{indent}{category}: ") -> str:
-                return before + _scalar(other.style, False, file.text[start:stop], text)
+                return before + _scalar(file.text[start:stop], False, text)
 
             yield Value(end, end, body, encode, file.line_of(start), is_new=True)
 
@@ -147,35 +146,12 @@ def _new_forms(file: Text, node: yaml.MappingNode, reading: Reading, tag: str) -
 # How texts are written
 
 
-def _scalar(style: str | None, in_flow: bool, like: str, text: str) -> str:
-    """Return a text as a scalar in one line: plain or in the quotes that it had, if these can hold it.
-
-    Args:
-        in_flow: whether it is within brackets or braces.
-        like: the scalar that it replaces.
-    """
-    single = "'" + text.replace("'", "''") + "'"
-    for form in {None: [text, single], "'": [single]}.get(style, []):
-        if _is_read_as(form, text, in_flow):
-            return form
-    escaped = json.dumps(text, ensure_ascii=False)
-    if like.isascii() and re.search(r"\\[xuU][0-9A-Fa-f]", like):
-        escaped = "".join(
-            c if c.isascii() else f"\\U{ord(c):08x}" if ord(c) > 0xFFFF else f"\\u{ord(c):04x}" for c in escaped
-        )
-    if not _is_read_as(escaped, text, in_flow):
+def _scalar(like: str, in_flow: bool, text: str) -> str:
+    """Return a text as a scalar in one line, with the quotes of the scalar `like`."""
+    scalar = scalar_of(text, like, "yaml", in_flow=in_flow)
+    if scalar is None:
         raise UnwritableError("has a character that YAML does not have")
-    return escaped
-
-
-def _is_read_as(scalar: str, text: str, in_flow: bool) -> bool:
-    """Return whether a reader of YAML reads a scalar, as a value of a mapping or a sequence, as a text."""
-    try:
-        root = yaml.compose(f"[{scalar}]" if in_flow else f"a: {scalar}", yaml.SafeLoader)
-    except yaml.YAMLError:
-        return False
-    value = root.value[0] if in_flow else root.value[0][1]
-    return len(root.value) == 1 and (value.tag, value.value) == (_STRING, text)
+    return scalar
 
 
 def _indent(text: str) -> int:

@@ -156,6 +156,10 @@ def content(piece: Piece) -> str:
 
     In a quoted cell each quotation mark is written twice, and the names of speakers and sounds are written in capitals.
     """
+    if piece.form in ("yaml", "toml"):
+        from translate.text.scalars import text_of  # imports PyYAML, which few texts need
+
+        return text_of(piece.text, piece.form) or ""
     if piece.form == "capitals":
         return capwords(piece.text, " ")
     return piece.text.replace('""', '"') if piece.form == "quoted" else piece.text
@@ -166,6 +170,10 @@ def written(text: str, piece: Piece) -> str:
 
     A cell that begins with a quotation mark is quoted only if it could be read otherwise, or if other cells are.
     """
+    if piece.form in ("yaml", "toml"):
+        from translate.text.scalars import scalar_of
+
+        return piece.text if text == content(piece) else scalar_of(text, piece.text, piece.form) or piece.text
     if piece.form == "capitals":
         return text.upper()
     if piece.form == "title":

@@ -1,6 +1,7 @@
 """Markdown and HTML as pieces to translate and pieces to copy.
 
-    Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
+    Markdown   paragraphs and titles in front matter are translated; code, other front matter, rules of tables and marks
+               of blocks are copied
     MDX        as Markdown; imports, exports and expressions are copied
     HTML       text is translated, also in drawings; comments, scripts, code and translate="no" are copied, but for
                translate="yes" in it, and tags, but for attributes that people see or hear
@@ -16,9 +17,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from translate.text.placeholders import BBCODE, KEPT_ELEMENT, NOT_TRANSLATED, PLACEHOLDER, TRANSLATED, branches
 from translate.text.sentences import Piece, pieces
+
+if TYPE_CHECKING:
+    from translate.text.scalars import Syntax
 
 
 def paragraph(text: str) -> list[Piece]:
@@ -76,6 +81,16 @@ _FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; both may also be
 _METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
 _END_OF_FRONT_MATTER = re.compile(r"(?:---|\.\.\.|\+\+\+)\s*\Z")
 _LONGEST_FRONT_MATTER = 2**20  # characters
+# Keys of front matter whose values people read, in Hugo, Jekyll, Docusaurus, MkDocs, Quarto and VitePress; and such a
+# value in one line.
+_READ_KEYS = (
+    "title|linkTitle|subtitle|description|summary|excerpt|abstract|lead|tagline|caption|sidebar_label|sidebarTitle"
+    "|sidebar_title|pagination_label|nav_title|navTitle"
+)
+_READ_VALUE = re.compile(
+    rf"""(?:["']?(?:{_READ_KEYS})["']?)\s*[:=]\s+"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++)"""
+)
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
@@ -153,7 +168,7 @@ def _read(lines: Iterator[str]) -> Iterator[Piece]:
     is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
     front_matter, lines = _front_matter(lines)
-    yield from (Piece(line, translate=False) for line in front_matter)
+    yield from _metadata(front_matter)
     for line in lines:
         if isinstance(line, _Block):
             yield from (*_paragraph("".join(open_lines)), Piece(line, translate=False))
@@ -343,6 +358,22 @@ def _front_matter(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
         if not may_go_on or n_characters > _LONGEST_FRONT_MATTER:
             break
     return [], chain(read, lines)
+
+
+def _metadata(lines: list[str]) -> Iterator[Piece]:
+    """Yield the pieces of front matter; strings that people read are translated, if they stand in one line."""
+    syntax: Syntax = "toml" if lines and lines[0].startswith("+++") else "yaml"
+    for line in lines:
+        if match := _READ_VALUE.match(line):
+            from translate.text.scalars import text_of  # imports PyYAML, which few texts need
+
+            text = text_of(match["value"], syntax)
+            if text and text == text_of(line[match.start("value") :], syntax) and re.search(r"[^\W\d_]", text):
+                yield Piece(line[: match.start("value")], translate=False)
+                yield Piece(match["value"], True, syntax)
+                yield Piece(line[match.end("value") :], translate=False)
+                continue
+        yield Piece(line, translate=False)
 
 
 def _kept(line: str, containers: Iterable[re.Pattern[str]]) -> tuple[int, int]:

@@ -4,11 +4,13 @@ import csv
 import io
 import itertools
 import time
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -328,6 +330,47 @@ def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str
     assert language("markdown", text) == expected
 
 
+@pytest.mark.parametrize("form", ["yaml", "toml"])
+@given(
+    text=st.text(st.sampled_from("ab \"'\\:#,-[]{}\u00e4\U0001f600"), min_size=1), quote=st.sampled_from(["", "'", '"'])
+)
+def test_strings_of_front_matter_are_read_back(form: Literal["yaml", "toml"], text: str, quote: str) -> None:
+    piece = Piece(f"{quote}x{quote}", True, form)
+    line = f"title = {written(text, piece)}" if form == "toml" else f"title: {written(text, piece)}"
+    whole = tomllib.loads(line) if form == "toml" else yaml.safe_load(line)
+    assert whole == {"title": text}
+    assert written("x", piece) == piece.text or (form == "toml" and not quote)  # which is none of TOML
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("title: a b", ["a b"]),
+        ("title: a  # b", ["a"]),
+        ("title: C# a", ["C# a"]),
+        ('"description": "a: \\"b\\""', ['"a: \\"b\\""']),
+        ("linkTitle: 'it''s'", ["'it''s'"]),
+        ("title: 2024-01-01", []),
+        ("title: 7", []),
+        ("title: [a, b]", []),
+        ("title: a: b", []),
+        ("title: >", []),
+        ('title: "a', []),
+        ("title: 'a' b", []),
+        ("layout: a", []),
+        ("  title: a", []),
+        ("titles: a", []),
+    ],
+)
+def test_front_matter_has_strings_that_people_read(line: str, expected: list[str]) -> None:
+    assert language("markdown", f"---\nx: y\n{line}\n---\nz\n") == [*expected, "z"]
+
+
+def test_front_matter_in_toml_has_strings_that_people_read() -> None:
+    page = "+++\ntitle = \"a\"\nsummary = 'b'  # c\ndate = 2024-01-01\ncaption = 7\n+++\nz\n"
+    assert language("markdown", page) == ['"a"', "'b'", "z"]
+
+
 @given(
     marks=st.lists(st.sampled_from([("> ", "> "), ("- ", "  "), ("7. ", "   ")]), min_size=1, max_size=4),
     fence=st.sampled_from(["```", "~~~~ x"]),
@@ -493,6 +536,7 @@ def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> 
         "- \n",
         "> \n",
         "---\na:\n",
+        "---\na: b\ntitle: a  ",
     ],
 )
 def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
