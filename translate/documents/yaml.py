@@ -22,6 +22,7 @@ from translate.text.scalars import STRING, scalar_of
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag, before the value that they belong to
 _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n|\r|\n|\Z)")
+_INDENTATION = re.compile(r"[|>][-+]?[1-9]")  # stated by the header of a block
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _SYMBOL = re.compile(r":\w+")
@@ -59,7 +60,7 @@ def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:
     language, source, target = (
         re.split("[-_]", code)[0].lower() for code in (key.value, reading.source, reading.target)
     )
-    if language in (source, source or language) and language != target:
+    if source in ("", language) and language != target:
         start = key.end_mark.index - len(key.value) - (key.style is not None)
         yield Edit(start, start + len(key.value), reading.target)
 
@@ -103,6 +104,8 @@ def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterat
         return
     start, stop = _span(file, node)
     written = file.text[start:stop]
+    if written.startswith("#"):  # a comment between a tag and its value
+        return
     if node.style in ("|", ">"):
         if not (header := _HEADER.match(written)) or not (body := written[header.end() :]).strip():
             return
@@ -167,7 +170,7 @@ def _block(header: str, is_folded: bool, indent: int, text: str) -> str:
         header: the line before them, which a literal block keeps.
         indent: spaces before each line.
     """
-    if (text.startswith(" ") and not re.search(r"\d", header)) or re.search(r"[\x00-\x08\x0b-\x1f]", text):
+    if (text.startswith(" ") and not _INDENTATION.match(header)) or re.search(r"[\x00-\x08\x0b-\x1f]", text):
         raise UnwritableError("has characters that a block of YAML cannot hold")
     match = _LINE_BREAK.search(header)
     line_break = match[0] if match else "\n"

@@ -100,6 +100,8 @@ def test_escapes_stay_escapes() -> None:
         ("a: 5\nb: true\nc: 2024-01-01\nd: null\ne: ~\nf: x", ["x"]),
         ("a: user_name\nb: :year\nc: '%d.%m.%Y'\nd: '%-d. %B'\ne: x", ["x"]),
         ("a: !ruby/regexp /x/\nb: x", ["x"]),
+        ("a: !!str # y\n  z\nb: x", ["x"]),
+        ("a: &a [x, *a]", ["x"]),
         ("a: 'am %d. %B'", ["am %d. %B"]),
         ("'@a': y\n$b: y\n//: y\nc: x", ["x"]),
         ("- id: home\n  translation: x", ["x"]),
