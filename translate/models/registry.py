@@ -88,7 +88,7 @@ def find_model(
             return first
         raise UserError(
             f"no installed model translates {_wanted(source, target)}; name one or a run with --model (translate "
-            "models lists them)"
+            "models lists them), or add one with translate models add"
         )
     default = next((folder for name, folder in installed() if name == DEFAULT), None)
     if default is None:
