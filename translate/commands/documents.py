@@ -128,7 +128,9 @@ class _Job:
         self._options, self._writing, self._translator = options, writing, translator
         spec, data = translator.engine.spec, read_bytes(options.input)
         self._reports: list[str] = []
-        self._reading = replace(_reading(options, writing, spec.source, spec.target), report=self._reports.append)
+        self._reading = replace(
+            _reading(options, writing, spec.source, translator.language), report=self._reports.append
+        )
         self._file = document.read(data, self._reading)
         self._known = {
             **settings,

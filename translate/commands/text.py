@@ -197,6 +197,7 @@ def settings(options: TranslationOptions, translator: "Translator") -> dict[str,
         "version": __version__,  # of the program, which decides how a text is split
         "model": digests(engine.folder),
         **engine.spec.record(),
+        "language": translator.language,
         "search": asdict(translator.sentence_search.config),
         "formality": options.search.formality,
         "reranker": None if reranker is None else digests(reranker.folder),

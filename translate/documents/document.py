@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from translate.errors import UserError
+from translate.text.languages import region, without_region
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Reading:
 
     Attributes:
         name: of the file, for messages.
-        source, target: languages of the model, such as "de"; "" while that of the text is guessed.
+        source: language of the texts, such as "de"; "" while it is guessed.
+        target: language of the translation, which the document states, such as "en" or "en-GB".
         final: whether machine translations are not marked as such (PO fuzzy, XLIFF state, TS unfinished).
         replace: whether translations that the file has already are replaced.
         report: called with a sentence for each unit whose translation the format cannot hold, such as one that lost a
@@ -69,6 +71,14 @@ class Reading:
     report: Callable[[str], None] = _unsaid
     force: bool = False
     limit: int = 2**29
+
+    def is_target(self, code: str) -> bool:
+        """Return whether a code is that of the target language, in any region."""
+        return without_region(code.lower()) == without_region(self.target.lower())
+
+    def is_stated(self, code: str) -> bool:
+        """Return whether a code states the target language, and its region if that is named."""
+        return self.is_target(code) and region(self.target) in ("", region(code))
 
 
 class ParsedDocument(Protocol):

@@ -154,10 +154,10 @@ def read(data: bytes, reading: Reading) -> Values:
 
 def _stated(file: Text, node: Node | None, reading: Reading) -> Iterator[Edit]:
     """Yield the edit of the language that a file states."""
-    if node and node.kind == "string":
-        language = re.split("[-_]", decoded(file, node))[0].lower()
-        if language != re.split("[-_]", reading.target)[0].lower():
-            yield Edit(node.start, node.stop, json.dumps(reading.target))
+    if node and node.kind == "string" and not reading.is_stated(decoded(file, node)):
+        is_arb = reading.name.lower().endswith(".arb")  # whose codes are as in Dart
+        new = reading.target.replace("-", "_") if is_arb else reading.target
+        yield Edit(node.start, node.stop, json.dumps(new))
 
 
 def _messages(root: Node) -> Iterator[Node]:

@@ -10,12 +10,13 @@ with a diaeresis, are read as letters too, and a quotation mark in a German tran
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from translate.documents.document import Reading
 from translate.documents.edits import Edit, Plain, Span, Text, UnwritableError, Value, Values, tag_name
 from translate.errors import UserError, optional_package
-from translate.text.languages import find
+from translate.text.languages import find, region, without_region
 
 Node = Any  # of pylatexenc, which has no types
 
@@ -395,8 +396,8 @@ def read(data: bytes, reading: Reading) -> Values:
         tag_name(file.text),
         to_text,
         file.text.isascii(),
-        is_german=reading.target == "de",
-        has_shorthands=shorthands is not None and reading.source in ("de", ""),
+        is_german=reading.is_target("de"),
+        has_shorthands=shorthands is not None and without_region(reading.source) in ("de", ""),
         own_fonts=_own_fonts(file.text),
     )
     try:
@@ -454,14 +455,22 @@ def _titles(nodes: Sequence[Node]) -> Iterator[Node]:
             yield node
 
 
+def _names(code: str) -> list[str]:
+    """Return the names of a language in babel and polyglossia, those of its region first; none if it has no file."""
+    if (rules := find(code)) is None:
+        return []
+    named = rules.latex_regions.get(region(code), ())
+    return [*dict.fromkeys([*named, *rules.latex, *chain.from_iterable(rules.latex_regions.values())])]
+
+
 def _languages(file: Text, reading: Reading) -> Iterator[Edit]:
     """Yield the edits of options that name the source language."""
-    own, new = (rules.latex if (rules := find(code)) else () for code in (reading.source, reading.target))
-    for options in _BABEL.finditer(file.text) if own and new and reading.source != reading.target else ():
+    own, new = _names(reading.source), _names(reading.target)
+    for options in _BABEL.finditer(file.text) if own and new and not reading.is_target(reading.source) else ():
         group = 1 if options[1] is not None else 2
         names = [name.strip() for name in options[group].split(",")]
         if any(name in own for name in names):
             rest = [name for name in names if name not in own]
-            target = next((name for name in rest if name in new), new[0])
+            target = new[0] if region(reading.target) else next((name for name in rest if name in new), new[0])
             changed = [target if name in own else name for name in names if name not in new]
             yield Edit(*options.span(group), ",".join(dict.fromkeys(changed)))

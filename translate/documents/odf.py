@@ -38,6 +38,7 @@ from translate.documents.xml import (
 )
 from translate.documents.xml import read as read_xml
 from translate.errors import UserError
+from translate.text.languages import without_region
 
 _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
@@ -154,9 +155,9 @@ def _table(reading: Reading, named: NamedCells) -> Table:
 
     def changes(token: Token) -> dict[str, str]:
         attributes = token.attributes
-        if attributes.get("fo:language") != reading.source:
+        if attributes.get("fo:language") != without_region(reading.source):
             return {}
-        new = {"fo:language": reading.target, "fo:country": territory(reading.target)}
+        new = {"fo:language": without_region(reading.target), "fo:country": territory(reading.target)}
         return {name: value for name, value in new.items() if name in attributes}
 
     styles = _Styles(named)

@@ -227,10 +227,6 @@ _PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]{1,100
 _LANGUAGE = re.compile(r"^Language:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 
 
-def _base(language: str) -> str:
-    return re.split("[-_@.]", language)[0].lower()
-
-
 # Writing
 
 
@@ -291,7 +287,7 @@ class Catalog:
 
     def _read_plurals(self) -> _Plurals:
         stated = _PLURAL.search(self._header.forms[0].text) if self._header else None
-        if stated and self._language() in ("", _base(self._reading.target)):
+        if stated and (not self._language() or self._reading.is_target(self._language())):
             try:
                 return _Plurals.parse(stated[1], stated[2].strip())
             except ValueError as error:
@@ -300,11 +296,11 @@ class Catalog:
 
     def _language(self) -> str:
         stated = _LANGUAGE.search(self._header.forms[0].text) if self._header else None
-        return _base(stated[1]) if stated else ""
+        return stated[1] if stated else ""
 
     def _check_language(self) -> None:
         target, stated = self._reading.target, self._language()
-        if stated in ("", _base(target)) or self._reading.replace:
+        if not stated or self._reading.is_target(stated) or self._reading.replace:
             return
         if any(slot.unit.done is not None for slot in self._slots):
             raise UserError(
@@ -401,7 +397,7 @@ class Catalog:
             yield Edit(0, 0, self._newline.join(lines))
             return
         text = self._header.forms[0].text
-        if self._language() != _base(target):
+        if not self._reading.is_stated(self._language()):
             yield self._field("Language", target)
         stated = _PLURAL.search(text)
         if has_plurals and (stated is None or stated[2].strip() != expression):

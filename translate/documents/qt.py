@@ -24,6 +24,7 @@ from translate.documents.edits import (
 )
 from translate.documents.xml import Kind, Token, decoded, encoded, tokens, with_attributes
 from translate.errors import UserError
+from translate.text.languages import without_region
 
 _CODES = re.compile(r"%L?(?:\d{1,2}|n)|[\0-\x08\x0b\x0c\x0e-\x1f]")  # arguments, and characters that XML does not have
 _KEPT = ("vanished", "obsolete")
@@ -41,7 +42,7 @@ def read(data: bytes, reading: Reading) -> "Qt":
             held.append(token)
             depth += (token.kind is Kind.START) - (token.kind is Kind.END)
             if not depth:
-                pieces.append(_Message(held, 1 if reading.target in _WITHOUT_PLURALS else 2))
+                pieces.append(_Message(held, 1 if without_region(reading.target) in _WITHOUT_PLURALS else 2))
                 held = []
         elif token.kind is Kind.START and token.name == "message":
             held, depth = [token], 1
@@ -58,7 +59,7 @@ def read(data: bytes, reading: Reading) -> "Qt":
         )
     document = Qt(reading, encoding, "\r\n" if b"\r\n" in converted else "\n", pieces)
     stated = next(piece.language for piece in pieces if isinstance(piece, _Root))
-    has_other = _base(stated) not in ("", reading.target) and any(unit.done for unit in document.units)
+    has_other = bool(stated) and not reading.is_target(stated) and any(unit.done for unit in document.units)
     if has_other and not reading.replace:
         raise UserError(
             f"{reading.name}: it has translations into {stated}, and the model translates into {reading.target}; "
@@ -69,10 +70,6 @@ def read(data: bytes, reading: Reading) -> "Qt":
 
 def _codes(text: str) -> list[Span]:
     return variables(text, _CODES)
-
-
-def _base(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]
 
 
 @dataclass(frozen=True)
@@ -266,5 +263,6 @@ class Qt:
         if isinstance(piece, _Message):
             is_new = piece in new
             return piece.written(new[piece], self._newline, is_final=self._reading.final) if is_new else piece.raw
-        is_stated = not new or _base(piece.language) == self._reading.target
-        return piece.raw if is_stated else with_attributes(piece.raw, {"language": self._reading.target})
+        if not new or self._reading.is_stated(piece.language):
+            return piece.raw
+        return with_attributes(piece.raw, {"language": self._reading.target.replace("-", "_")})

@@ -99,7 +99,7 @@ class StringCatalog:
     def _target_of(self, strings: Node) -> str:
         """Return the code that the file has for the target language, or else that of the model."""
         codes = {part.key for entry in strings.parts for part in _parts(entry.member("localizations"))}
-        own = [code for code in sorted(codes) if _base(code) == _base(self._reading.target)]
+        own = [code for code in sorted(codes) if self._reading.is_stated(code)]
         return own[0] if len(own) == 1 and self._reading.target not in own else self._reading.target
 
     def _read(self, entry: Node) -> _String | None:

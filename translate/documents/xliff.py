@@ -194,8 +194,8 @@ class Xliff:
         if isinstance(piece, bytes):
             return piece
         if isinstance(piece, _Languages):
-            is_target = _language(piece.stated) == self.reading.target
-            return piece.raw if is_target else with_attributes(piece.raw, {piece.attribute: self.reading.target})
+            is_stated = self.reading.is_stated(piece.stated)
+            return piece.raw if is_stated else with_attributes(piece.raw, {piece.attribute: self.reading.target})
         translated = [text for text in piece.texts if any(content in given for content in text.contents)]
         if not translated and not all(text.is_code and not text.old for text in piece.texts):
             return piece.raw
@@ -205,7 +205,7 @@ class Xliff:
             head = with_attributes(head, marks)
         else:
             start = with_attributes(start, marks)
-        if _LANGUAGE.search(start) and _language(_LANGUAGE.findall(start)[0].decode()) != self.reading.target:
+        if (stated := _LANGUAGE.search(start)) and not self.reading.is_stated(stated[1].decode()):
             start = with_attributes(start, {"xml:lang": self.reading.target})
         parts = (
             part if isinstance(part, bytes) else self._target(part, given, part in translated) for part in piece.target
@@ -241,10 +241,6 @@ def _key(atom: Atom) -> tuple[str, str | None]:
     """Return what a code has in a source and in its target."""
     attributes = atom.token.attributes
     return atom.token.name, attributes.get("id") or attributes.get("startRef") or attributes.get("mid")
-
-
-def _language(value: str) -> str:
-    return re.split("[-_]", value.lower())[0]
 
 
 # Reading
@@ -313,20 +309,13 @@ class _Reader:
             else:
                 self._outside(token)
         for languages in (piece for piece in self._pieces if isinstance(piece, _Languages)):
-            if (
-                languages.is_used
-                and not self._reading.replace
-                and _language(languages.stated) not in ("", self._target)
-            ):
+            has_other = languages.stated and not self._reading.is_target(languages.stated)
+            if languages.is_used and not self._reading.replace and has_other:
                 raise UserError(
                     f"{self._reading.name}: it has translations into {languages.stated}, and the model translates into "
-                    f"{self._target}; choose another model, or add --all to replace them"
+                    f"{self._reading.target}; choose another model, or add --all to replace them"
                 )
         return Xliff(self._reading, self._encoding, self._version, self._pieces)
-
-    @property
-    def _target(self) -> str:
-        return self._reading.target
 
     @property
     def _is_2(self) -> bool:

@@ -28,6 +28,7 @@ from xml.parsers import expat
 
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
+from translate.text.languages import region, without_region
 
 if TYPE_CHECKING:
     from translate.documents.archive import Archive
@@ -343,15 +344,18 @@ def translated_language(reading: Reading, *, with_territory: bool = False) -> Ca
     Args:
         with_territory: whether the target has a region, as programs of offices ask for.
     """
-    new = f"{reading.target}-{territory(reading.target)}" if with_territory else reading.target
-    return lambda value: new if re.split("[-_]", value.lower())[0] == reading.source else None
+    adds = with_territory and not region(reading.target)
+    new = f"{reading.target}-{territory(reading.target)}" if adds else reading.target
+    return lambda value: new if without_region(value.lower()) == without_region(reading.source) else None
 
 
 def territory(language: str) -> str:
-    """Return where most speakers of a language are, such as "US" for "en", for programs that ask for a region."""
+    """Return the region that a code names, or where most speakers of the language are, such as "US" for "en"."""
     from babel.core import get_global  # slow to import
 
-    return str(get_global("likely_subtags").get(language, "")).rpartition("_")[2]
+    likely = get_global("likely_subtags")
+    known = likely.get(language.replace("-", "_")) or likely.get(without_region(language), "")
+    return region(language) or region(str(known))
 
 
 # Units

@@ -24,7 +24,8 @@ from translate.inference.search import Engine, SentenceSearch
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, mended_by_update
 from translate.models.registry import lacking_rules, locate
-from translate.text import formats
+from translate.options import is_language_code, spelled
+from translate.text import formats, languages
 from translate.text.formats import TABLES, WINDOW, Paragraph, windows
 from translate.text.placeholders import Glossary, in_language, tagged
 from translate.text.sentences import Piece
@@ -69,6 +70,8 @@ class Translator:
     Attributes:
         document: what the texts are, with a format.
         markup: matches the placeholders of texts; None is the pattern of the format.
+        language: what pages and documents state as that of the translation: the target of the model, in the region that
+            was asked for.
         glossary: the terms of the document; None has none.
         sentence_search: translates sentences with the model.
         limit: tokens of the longest sentence that is translated as a whole.
@@ -90,6 +93,7 @@ class Translator:
         self._raise_if_cancelled = raise_if_cancelled
         self.document = document if document.format else replace(document, format="text")
         self.markup: re.Pattern[str] | None = None
+        self.language = self.engine.spec.target
         self.glossary = open_glossary(document.terms, self.engine.spec.source, self.engine.spec.target)
         if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
@@ -132,6 +136,8 @@ class Translator:
         if search.rerank:
             reranker = open_scorer(locate(search.rerank, say, exported=True), opening, engine.spec.source)
         translator = cls(engine, search, document, reranker=reranker)  # before the notes, which an error makes useless
+        if opening.target:
+            translator.language = stated_language(opening.target, engine.spec.target)
         if not engine.can_align:
             say(
                 f"{engine.folder}: was exported without a layer for alignments, so formatting stays within sentences "
@@ -188,7 +194,7 @@ class Translator:
             if text is not None and paragraph.piece.form == "language":
                 from translate.text.markup import with_language  # which only pages need
 
-                text = with_language(text, self.engine.spec.source, self.engine.spec.target)
+                text = with_language(text, self.engine.spec.source, self.language)
             if text is None:
                 yield self._line_by_line(paragraph)
             else:
@@ -322,9 +328,9 @@ class Translator:
             raise TypeError('the content of a file needs a name, such as name="letter.docx"')
         data = file if isinstance(file, bytes) else read_bytes(Path(file))
         if document.has_format(name):
-            spec = self.engine.spec
+            source, target = self.engine.spec.source, self.language
             reading = document.Reading(
-                name=name, source=spec.source, target=spec.target, final=final, replace=replace_all, force=force
+                name=name, source=source, target=target, final=final, replace=replace_all, force=force
             )
             return self.translate_document(data, reading)
         lines = "\n".join(decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), start=1))
@@ -364,6 +370,15 @@ class Translator:
             if not keeps_tags(unit.text, whole.text):
                 whole = replace(whole, text=unit.text).flagged("tags")
             yield whole
+
+
+def stated_language(asked: str, target: str) -> str:
+    """Return what a translation states as its language: the code that was asked for if it is one in a region.
+
+    Args:
+        target: the language of the model that was found for it.
+    """
+    return spelled(asked).replace("_", "-") if is_language_code(asked) and languages.region(asked) else target
 
 
 def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":

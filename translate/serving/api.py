@@ -121,7 +121,15 @@ async def translate(request: Request) -> Response:
     def translated(ticket: Ticket) -> Translated:
         glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.raise_if_cancelled)
         return state.service.translate(
-            ticket, texts, given.source, given.target, given.format, n_alternatives, glossary, given.formality
+            ticket,
+            texts,
+            given.source,
+            given.target,
+            given.format,
+            n_alternatives,
+            glossary,
+            given.formality,
+            given.language,
         )
 
     n_terms = 0 if given.glossary is None else glossaries.n_characters(given.glossary)
@@ -277,7 +285,9 @@ async def translate_file(request: Request) -> Response:
 
         def translated(ticket: Ticket) -> bytes:
             format = formats.guess_format(Path(name))
-            done = state.service.translate(ticket, texts, source, target, format, formality=given.formality)
+            done = state.service.translate(
+                ticket, texts, source, target, format, formality=given.formality, language=given.language
+            )
             return done.texts[0].encode()
 
     stored = await _done(
@@ -329,8 +339,7 @@ async def _admitted(request: Request, kind: type[B], *, queued: bool = True) -> 
     else:
         async with state.reading:  # one at a time, as each takes many times the size of its body
             given = await state.threads.run(lambda: schemas.read_body(kind, body, content_type, query))
-    own = {name: state.service.code(getattr(given, name)) for name in ("source", "target") if hasattr(given, name)}
-    given = given.model_copy(update=own)
+    given = given.with_codes(state.service.code)
     return state, given, client or state.access.admit(request, given.api_key)
 
 
@@ -439,7 +448,7 @@ async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str]
     """
     (name, content), limit = given.file, _UNPACKED * state.options.file_size
     name = Path(name.replace("\\", "/")).name
-    file = UploadedDocument(content, name, given.source, given.target, limit, given.formality)
+    file = UploadedDocument(content, name, given.source, given.target, limit, given.formality, given.language)
     known = "" if file.source == "auto" else file.source
     async with state.reading:
         units = await state.threads.run(lambda: state.service.units(file, known))

@@ -6,7 +6,7 @@ no number; a form has only texts, which are converted. A large body takes second
 
 import gc
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from fastapi.exceptions import RequestValidationError
@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     RootModel,
     SkipValidation,
     ValidationError,
@@ -25,6 +26,7 @@ from python_multipart import FormParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
+from translate.inference.translator import stated_language
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
 from translate.serving.files import suffixes
@@ -67,6 +69,18 @@ class Body(BaseModel):
     """Parameters of a request."""
 
     api_key: str = Field(default="", description="API key", examples=["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"])
+    _language: str = PrivateAttr(default="")
+
+    @property
+    def language(self) -> str:
+        """What pages and documents state as the language of a translation; see `Translator.language`."""
+        return self._language
+
+    def with_codes(self, code: Callable[[str], str]) -> Self:
+        """Return the parameters with the codes of languages as models spell them, which `code` finds."""
+        own = {name: code(getattr(self, name)) for name in ("source", "target") if hasattr(self, name)}
+        self._language = stated_language(getattr(self, "target", ""), own.get("target", ""))
+        return self.model_copy(update=own)
 
 
 B = TypeVar("B", bound=Body)

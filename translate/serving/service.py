@@ -90,6 +90,7 @@ class UploadedDocument:
         source, target: language codes; the source may be "auto".
         limit: bytes that its parts may have together when unpacked.
         formality: the form of address.
+        language: what the translation states as its language; "" for the target.
     """
 
     content: bytes
@@ -98,10 +99,11 @@ class UploadedDocument:
     target: str
     limit: int
     formality: Formality = "default"
+    language: str = ""
 
     def reading(self, source: str) -> documents.Reading:
         """Return how the document is read when its language is known, or "" if not."""
-        return documents.Reading(name=self.name, source=source, target=self.target, limit=self.limit)
+        return documents.Reading(name=self.name, source=source, target=self.language or self.target, limit=self.limit)
 
 
 class Service:
@@ -180,6 +182,7 @@ class Service:
         n_alternatives: int = 0,
         glossary: Glossary | None = None,
         formality: Formality = "default",
+        language: str = "",
     ) -> Translated:
         """Translate texts; blocks until all are done.
 
@@ -190,6 +193,7 @@ class Service:
             format: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text.
             formality: the form of address.
+            language: what pages state as the language of the translation; "" for the target.
 
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary or choose a form
         of address, and CancelledError.
@@ -204,6 +208,7 @@ class Service:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                 document = self._of_format[format] if glossary is None else Document(format=format, terms=glossary)
                 translator = self._translator(engine, ticket, document, formality)
+                translator.language = language or target
                 translated = translator.translate_in_pieces(texts)
                 others = [_alternatives(translator, text, n_alternatives, ticket.raise_if_cancelled) for text in texts]
         except ModelUnavailableError as error:

@@ -58,3 +58,79 @@ def test_the_documentation_names_no_format_twice() -> None:
     )
     assert len(named) == len(set(named))
     assert not {".doc", ".pdf"} & {*named}
+
+
+def stated(name: str, data: bytes, target: str) -> str:
+    """Return a document whose texts, in German, are translated."""
+    document = read(data, Reading(name=name, source="de", target=target))
+    return document.write([unit.text.upper() for unit in document.units]).decode()
+
+
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
+# Where documents state a language, and documents around that.
+_STATING = {
+    "a.xlf": (
+        'target-language="{code}"',
+        '<xliff version="1.2"><file source-language="de" %s><body><trans-unit id="1"><source>Ein Haus</source>'
+        "</trans-unit></body></file></xliff>",
+    ),
+    "b.xlf": (
+        'trgLang="{code}"',
+        '<xliff version="2.0" srcLang="de" %s xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f"><unit id="u">'
+        "<segment><source>Ein Haus</source></segment></unit></file></xliff>",
+    ),
+    "a.po": (
+        '"Language: {_code}\\n"',
+        'msgid ""\nmsgstr ""\n%s\n"Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "Ein Haus"\nmsgstr ""\n',
+    ),
+    "a.ts": (
+        'language="{_code}"',
+        '<TS version="2.1" %s><context><name>a</name><message><source>Ein Haus</source>'
+        '<translation type="unfinished"></translation></message></context></TS>',
+    ),
+    "a.arb": ('"@@locale": "{_code}"', '{%s, "haus": "Ein Haus"}'),
+    "a.json": ('"locale": "{code}"', '{%s, "translations": {"haus": "Ein Haus"}}'),
+    "a.ttml": ('xml:lang="{code}"', '<tt xmlns="http://www.w3.org/ns/ttml" %s><body><p>Ein Haus</p></body></tt>'),
+    "a.dita": ('xml:lang="{code}"', '<topic id="t" %s><title>Ein Haus</title></topic>'),
+    "a.fodt": (
+        'fo:language="{language}" fo:country="{region}"',
+        f'<office:document xmlns:office="{_OFFICE}office:1.0" xmlns:fo="{_OFFICE}xsl-fo-compatible:1.0" '
+        f'xmlns:style="{_OFFICE}style:1.0" xmlns:text="{_OFFICE}text:1.0" '
+        'office:mimetype="application/vnd.oasis.opendocument.text"><office:styles><style:default-style>'
+        "<style:text-properties %s/></style:default-style></office:styles><office:body><office:text>"
+        "<text:p>Ein Haus</text:p></office:text></office:body></office:document>",
+    ),
+    "a.tex": (
+        r"\usepackage[{babel}]{{babel}}",
+        "\\documentclass{article}\n%s\n\\begin{document}\nEin Haus\n\\end{document}\n",
+    ),
+}
+_IN_THE_TARGET = ("a.xlf", "b.xlf", "a.po", "a.ts")  # which state another language than that of their sources
+
+
+@pytest.mark.parametrize("name", _STATING)
+@pytest.mark.parametrize(
+    ("target", "likely", "babel"),
+    [("en-GB", "GB", "british"), ("en-US", "US", "american"), ("en", "US", "english"), ("fr-CA", "CA", "canadien")],
+)
+def test_a_document_states_the_language_that_was_asked_for(name: str, target: str, likely: str, babel: str) -> None:
+    """A region is in it if the user named one; programs of offices always have one."""
+
+    def statement(code: str, region: str, babel: str) -> str:
+        language, underscored = code.partition("-")[0], code.replace("-", "_")
+        return _STATING[name][0].format(code=code, _code=underscored, language=language, region=region, babel=babel)
+
+    before = statement("sv" if name in _IN_THE_TARGET else "de", "DE", "ngerman")
+    found = stated(name, (_STATING[name][1] % before).encode(), target)
+    assert statement(target, likely, babel) in found
+    assert "EIN HAUS" in found
+
+
+def test_the_region_that_a_file_names_stays_unless_another_was_asked_for() -> None:
+    data = (_STATING["b.xlf"][1] % 'trgLang="en-US"').encode()
+    assert 'trgLang="en-US"' in stated("a.xlf", data, "en")
+    assert 'trgLang="en-GB"' in stated("a.xlf", data, "en-GB")
+    filled = data.replace(b"</source>", b"</source><target>a house</target>")  # is no other language
+    assert not [
+        unit for unit in read(filled, Reading(name="a.xlf", source="de", target="en-GB")).units if not unit.done
+    ]

@@ -202,3 +202,13 @@ def test_large_files_take_linear_time() -> None:
     (unit,) = found.units
     assert len(TAG.findall(unit.text)) == 6 * many + 2 * 900
     assert ElementTree.fromstring(found.write([upper(unit.text)])).findtext("b") == "B"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("en", "en-US"), ("en-GB", "en-GB"), ("de", "de-DE"), ("zh", "zh-CN"), ("zh-Hant-HK", "zh-Hant-HK")],
+)
+def test_programs_of_offices_get_the_region_that_was_asked_for_or_a_likely_one(target: str, expected: str) -> None:
+    stated = translated_language(Reading(name="a.docx", source="fr-CA", target=target), with_territory=True)
+    assert stated("fr-FR") == stated("fr") == expected
+    assert stated("it-IT") is None

@@ -272,6 +272,24 @@ def test_the_region_of_a_target_is_no_other_language(parts: ModelFolder) -> None
     assert main(["--from", "de-AT", "--to", "fr-CA", text]) == 2
 
 
+@pytest.mark.parametrize(
+    ("asked", "stated"), [("en-GB", "en-GB"), ("en_us", "en-US"), ("en", "en"), ("EN", "en"), (None, "en")]
+)
+def test_a_translation_states_the_language_that_was_asked_for(
+    parts: ModelFolder, asked: str | None, stated: str
+) -> None:
+    translator = Translator.load(model(parts, "user/de-en"), opening=Opening(target=asked))
+    page = translator.translate_file(b'<html lang="de-DE"><p>der Hund</p></html>', "a.html")
+    assert page.startswith(f'<html lang="{stated}">'.encode())
+    topic = translator.translate_file(b'<topic id="t" xml:lang="de"><title>der Hund</title></topic>', "a.dita")
+    assert f'xml:lang="{stated}"'.encode() in topic
+    Path("a.dita").write_bytes(b'<topic id="t" xml:lang="de"><title>der Hund</title></topic>')
+    to = [] if asked is None else ["--to", asked]
+    assert main(["--model", "de-en", *to, "--input", "a.dita", "--output", "b.dita", "--bilingual", "b.xlf"]) == 0
+    assert f'xml:lang="{stated}"' in Path("b.dita").read_text(encoding="utf-8")
+    assert f'trgLang="{stated}"' in Path("b.xlf").read_text(encoding="utf-8")
+
+
 def test_languages_that_leave_a_choice_are_listed_as_they_are_asked_for(parts: ModelFolder) -> None:
     """A group of languages, such as gmq, is no language that a user can ask for."""
 

@@ -94,6 +94,10 @@ def test_a_region_finds_the_model_of_its_language(server: Live, translator: Tran
         answer = server.translate(f"{GERMAN} {GERMAN}", source=source, target=target).json()
         assert answer["translatedText"] == translator(f"{GERMAN} {GERMAN}")
         assert answer.get("detectedLanguage", {"language": "de"})["language"] == "de"
+    page = f'<html lang="de">{GERMAN}</html>'
+    for target, stated in (("EN-gb", "en-GB"), ("en", "en"), ('en-"x', "en")):
+        answer = server.translate(page, target=target, format="html").json()
+        assert answer["translatedText"].startswith(f'<html lang="{stated}">')
     for target in ("fr-CA", "e", "en-Cyrl"):
         answer = server.translate(GERMAN, target=target)
         assert (answer.status_code, answer.json()["error"]) == (400, f"{target} is not supported")

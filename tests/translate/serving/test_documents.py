@@ -114,3 +114,9 @@ def test_the_parts_of_a_package_are_limited(
         assert upload(server, "a.notes", b"der Hund").status_code == 200
         assert upload(server, "a.notes", b"x" * 1001).status_code == 413
     assert set(limits) == {5000}
+
+
+def test_a_document_states_the_region_that_was_asked_for(server: Live) -> None:
+    topic = b'<topic id="t" xml:lang="de"><title>der Hund</title></topic>'
+    assert b'xml:lang="en-GB"' in downloaded(upload(server, "a.dita", topic, target="en-GB"))
+    assert b'lang="en-GB"' in downloaded(upload(server, "a.html", b'<p lang="de">der Hund</p>', target="en-GB"))

@@ -128,6 +128,7 @@ class Language:
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
         signs: regular expressions of words for signs, by the sign.
         latex: its names in the packages babel and polyglossia; the first one is written.
+        latex_regions: the same, by the region.
     """
 
     script: str = ""
@@ -178,6 +179,7 @@ class Language:
     times: tuple[str, ...] = ()
     signs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     latex: tuple[str, ...] = ()
+    latex_regions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def times_from_hours(self, text: str) -> Iterator["TimeFromHour"]:
         """Return the times of a text that are counted from an hour, in order; ten to five may be none."""
@@ -277,6 +279,12 @@ def find(code: str) -> Language | None:
 def without_region(code: str) -> str:
     """Return the code of the language alone: "zh" of "zh-CN" and of "zh_Hans"."""
     return re.split("[-_]", code)[0]
+
+
+def region(code: str) -> str:
+    """Return the region that a code names: "CN" of "zh-CN", "" of "zh" and of "zh-Hans"."""
+    _, *others = re.split("[-_]", code)
+    return next((part.upper() for part in others if re.fullmatch(r"[A-Za-z]{2}|\d{3}", part)), "")
 
 
 def lookup(code: str, known: Iterable[str]) -> str | None:
