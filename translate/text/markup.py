@@ -19,7 +19,15 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from translate.text.placeholders import BBCODE, KEPT_ELEMENT, NOT_TRANSLATED, PLACEHOLDER, TRANSLATED, branches
+from translate.text.placeholders import (
+    BBCODE,
+    EXPRESSION,
+    KEPT_ELEMENT,
+    NOT_TRANSLATED,
+    PLACEHOLDER,
+    TRANSLATED,
+    branches,
+)
 from translate.text.sentences import Piece, pieces
 
 if TYPE_CHECKING:
@@ -41,15 +49,22 @@ _INCLUSIVE = (
 )
 
 
+_VALUE = rf"\"[^\"]*+\"|'[^']*+'|{EXPRESSION}|[^\s\"'=<>`{{}}]++"
+# Of HTML or JSX, on one line or several.
+_TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{EXPRESSION}))*+\s*+/?>"
+_TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
+
+
 @functools.cache  # compiling it takes 8 ms, which only Markdown should cost
 def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
-    These are code, mathematics, references whose text is their name, attributes, names of emoji, both halves of a link
-    or picture, and emphasis, also around a single word that would be a constant elsewhere.
+    These are tags of JSX, code, mathematics, references whose text is their name, attributes, names of emoji, both
+    halves of a link or picture, and emphasis, also around a single word that would be a constant elsewhere.
     """
     return re.compile(
-        r"(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
+        _TAG_WITH_EXPRESSION
+        + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern
@@ -62,17 +77,11 @@ def markdown() -> re.Pattern[str]:
     )
 
 
-_EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
-_VALUE = rf"\"[^\"]*+\"|'[^']*+'|{_EXPRESSION}|[^\s\"'=<>`{{}}]++"
-# Of HTML or JSX, on one line or several.
-_TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{_EXPRESSION}))*+\s*+/?>"
-
-
 @functools.cache
 def mdx() -> re.Pattern[str]:
-    """Return the pattern of placeholders within a sentence of MDX: also expressions, and tags of JSX with them."""
-    expression = _EXPRESSION.replace("[^{}]", r"[^{}\n]")  # outside a tag it may be a brace without a partner
-    return re.compile(f"{_TAG}|</?>|{expression}|{markdown().pattern}", re.DOTALL)
+    """Return the pattern of placeholders within a sentence of MDX: also expressions of JSX."""
+    expression = EXPRESSION.replace("[^{}]", r"[^{}\n]")  # outside a tag it may be a brace without a partner
+    return re.compile(f"{_TAG_WITH_EXPRESSION}|</?>|{expression}|{markdown().pattern}", re.DOTALL)
 
 
 QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line
@@ -122,8 +131,14 @@ _ATTRIBUTES = re.compile(
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
-# Of an admonition or a tab, and of the target of a reference.
+# Of an admonition or a tab, as in MkDocs and as in Docusaurus and VitePress, and of the target of a reference.
+_ADMONITIONS = """abstract attention bug caution danger details error example failure hint important info note question
+quote secondary seealso spoiler success summary tip todo warning"""
 _TITLE_OF_LINE = re.compile(
+    r"\A[\s>]*:{3,}[ \t]*(?:"
+    r"[A-Za-z][\w-]*\[(?P<label>.*)\](?:\{[^{}]*\})?"
+    r"|(?:[A-Za-z][\w-]*[ \t]*)?\{(?:[^{}\"]|\"[^\"]*\")*?(?<![\w-])title=\"(?P<attribute>[^\"]*)\"[^{}]*\}"
+    rf"|(?i:{'|'.join(_ADMONITIONS.split())})[ \t]+(?P<words>[^\s:{{\[].*?))[ \t]*:*\s*\Z|"
     r"\A[\s>]*(?:!!!|\?{3}\+?|===[!+]?)[^\"]*\"(?P<block>.*)\"\s*\Z"
     r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+\"(?P<target>[^\"]*)\"\s*\Z"
 )
@@ -440,9 +455,9 @@ def _layout(line: str) -> Iterator[Piece]:
     """Yield the pieces of a line that is copied, but for titles in it and attributes of its tags."""
     if title := _TITLE_OF_LINE.search(line):
         found = pieces(line, [title.span(title.lastgroup or 0)])
-        is_quoted = title.lastgroup == "target"
+        is_quoted = title.lastgroup in ("target", "attribute")
         yield from (replace(piece, form="title") if piece.translate and is_quoted else piece for piece in found)
-    elif any(branches(tag[0]) for tag in _TOKEN.finditer(line)):
+    elif any(branches(tag[0]) for tag in chain(_TOKEN.finditer(line), re.finditer(_TAG, line))):
         yield from paragraph(line)
     else:
         yield Piece(line, translate=False)

@@ -37,8 +37,11 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile("|".join(_KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 _MESSAGE = re.compile(_KINDS["message"])
-_START_TAG = re.compile(r"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>""")
-_ATTRIBUTE = re.compile(r"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
+_START_TAG = re.compile(rf"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"'{{]++|"[^"]*+"|'[^']*+'|{EXPRESSION}|\{{)*+>""")
+_ATTRIBUTE = re.compile(  # or an expression or value in which there is none
+    rf"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')|"[^"]*"|'[^']*'|{EXPRESSION}"""
+)
 _SHOWN_NAME = re.compile(
     r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content)\s*=\s*["']"""
 )
@@ -182,7 +185,7 @@ def _values(tag: str) -> list[tuple[int, int]]:
     start = _START_TAG.fullmatch(tag)
     if start is None or not _SHOWN_NAME.search(tag) or NOT_TRANSLATED.search(tag[:-1]):
         return []
-    found = {match["name"].lower(): match for match in _ATTRIBUTE.finditer(tag)}
+    found = {match["name"].lower(): match for match in _ATTRIBUTE.finditer(tag) if match["name"]}
     values = {name: match[match.lastgroup or 0] for name, match in found.items()}
     names = shown_attributes(start["name"].lower(), values)
     return [found[name].span(found[name].lastgroup or 0) for name in names if any(map(str.isalpha, values[name]))]

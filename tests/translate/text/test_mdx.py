@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.text import formats
+from translate.text.placeholders import branches, protect
 
 MDX = """import { Chart } from '../chart'
 import Callout, {
@@ -100,3 +101,57 @@ def test_a_tag_without_an_end_is_text(text: str) -> None:
     found = list(formats.reader("markdown")(text.splitlines(keepends=True)))
     assert "".join(piece.text for piece in found) == text
     assert any(piece.translate for piece in found)
+
+
+@pytest.mark.parametrize("format", ["markdown", "mdx"])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        'wenn={a > b} title="{}"',
+        'title="{}" wenn={a > b}',
+        "klick={() => { go(1 > 2) }} title='{}'",
+        'a={`x > ${y}`} b={<i title="x">y</i>} title="{}"',
+        'b="c > d" title="{}" e',
+    ],
+)
+@pytest.mark.parametrize("title", ["Der Hund", "Hunde > Katzen", "Das {Haus} steht"])
+def test_a_tag_is_one_whatever_is_in_its_expressions_and_values(
+    format: formats.Format, attributes: str, title: str
+) -> None:
+    """A ">" in them ended the tag, and the title of it was not translated."""
+    tag = f"<Karte {attributes.replace('{}', title)}>"
+    assert [tag[slice(*span)] for span in branches(tag)] == [title]
+    for text in (f"{tag}Die Katze</Karte>\n", f"Ein {tag}Wort</Karte> hier.\n"):
+        (piece,) = (piece for piece in formats.reader(format)(lines(text)) if piece.translate)
+        assert protect(piece.text, formats.markup(format)).originals == (tag, "</Karte>")
+    block = f"{tag.replace(' ', chr(10), 1)}\n\nDie Katze\n\n</Karte>\n"
+    assert [p.text for p in formats.reader(format)(lines(block)) if p.translate][-1] == "Die Katze"
+
+
+@pytest.mark.parametrize("format", ["markdown", "mdx"])
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        (":::tip[Der Hund]", "Der Hund"),
+        (":::mein-kasten[Der **Hund** [dort](a.md)]{#id}", "Der **Hund** [dort](a.md)"),
+        (":::note Der Hund", "Der Hund"),
+        ("::: WARNING Der Hund", "Der Hund"),
+        ("> ::::info Achtung", "Achtung"),
+        (':::note{.a title="Der Hund" b="c"}', "Der Hund"),
+        ('::: {.callout-note title="Der Hund"}', "Der Hund"),
+        *(
+            (line, "")
+            for line in (":::", ":::tip", "::: tip", "::: {.note}", "::: warning :::::", ":::tip[]", ":::slot held")
+        ),
+    ],
+)
+def test_the_title_of_an_admonition_is_translated(format: formats.Format, line: str, title: str) -> None:
+    """https://docusaurus.io/docs/markdown-features/admonitions, https://vitepress.dev/guide/markdown, and Quarto."""
+    text = f"Ein Haus.\n\n{line}\n\nEine Katze.\n\n:::\n"
+    found = list(formats.reader(format)(lines(text)))
+    assert "".join(piece.text for piece in found) == text
+    assert [piece.text.strip() for piece in found if piece.translate] == [
+        "Ein Haus.",
+        *([title] if title else []),
+        "Eine Katze.",
+    ]
