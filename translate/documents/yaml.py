@@ -18,6 +18,7 @@ from translate.documents.document import Reading
 from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name, variables
 from translate.documents.json import IDENTIFIER, plural_categories
 from translate.errors import UserError
+from translate.text.languages import without_region
 from translate.text.scalars import STRING, scalar_of
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag, before the value that they belong to
@@ -57,10 +58,8 @@ def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:
     key, messages = root.value[0]
     if not isinstance(messages, yaml.MappingNode) or not _LANGUAGE.fullmatch(key.value):
         return
-    language, source, target = (
-        re.split("[-_]", code)[0].lower() for code in (key.value, reading.source, reading.target)
-    )
-    if source in ("", language) and language != target:
+    is_source = not reading.source or without_region(key.value) == without_region(reading.source)
+    if (is_source or reading.is_target(key.value)) and not reading.is_stated(key.value):
         start = key.end_mark.index - len(key.value) - (key.style is not None)
         yield Edit(start, start + len(key.value), reading.target)
 

@@ -124,6 +124,7 @@ def test_texts_are_those_of_messages(before: str, wanted: list[str]) -> None:
         ("fr:\n  a: x\n", "fr:\n  a: X\n"),
         ("en:\n  a: x\nfr:\n  a: x\n", "en:\n  a: X\nfr:\n  a: X\n"),
         ("en: x\n", "en: X\n"),
+        ("de-CH:\n  a: x\n", "de-AT:\n  a: X\n"),
     ],
 )
 def test_the_only_key_is_the_language_of_rails(before: str, after: str) -> None:
