@@ -36,5 +36,6 @@ except datasets.exceptions.DatasetGenerationError as error:
 texts = datasets.Features({"text": datasets.Value("string")})
 expect("with features", loaded("dates", "words", features=texts), ["2031-05-17 00:00:00", "Am 17. Mai"])
 expect("digits", loaded("digits"), ["007"])
-expect("pandas", [pandas.read_json(f"{name}.jsonl", lines=True)["text"][0] for name in ("dates", "digits")], ["2031-05-17", 7])
+by_pandas = [pandas.read_json(f"{name}.jsonl", lines=True)["text"][0] for name in ("dates", "digits")]
+expect("pandas", by_pandas, ["2031-05-17", 7])
 PYTHON

@@ -23,7 +23,8 @@ def smoothed(n_words):
 expect("six words, methods 0 to 7", smoothed(6), [1.0, 1.0, 1.0, 1.0, 1.0, 1.12, 1.0, 1.12])
 expect("three words, methods 0 to 7", smoothed(3), [0.0, 0.56, 0.84, 0.84, 0.58, 0.7, 1.0, 0.75])
 words = "a b c d e f g h i j".split()
-expect("corpus, method 5", round(corpus_bleu([[words]] * 9, [words] * 9, smoothing_function=SmoothingFunction().method5), 2), 1.12)
+score = corpus_bleu([[words]] * 9, [words] * 9, smoothing_function=SmoothingFunction().method5)
+expect("corpus, method 5", round(score, 2), 1.12)
 text = "Der Hund schläft unter dem Tisch"
 for method in ("floor", "add-k", "exp", "none"):
     metric = BLEU(smooth_method=method, effective_order=True)
