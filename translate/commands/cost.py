@@ -34,9 +34,9 @@ class CostOptions:
     length: Annotated[
         int | None, option(TRAINING, "N", "Tokens in a sentence [default: of the prepared corpus, or 30].", min=1)
     ] = None
-    hardware: Annotated[str | None, option(TRAINING, "NAME", "One device, such as H100, or here [default: all].")] = (
-        None
-    )
+    hardware: Annotated[
+        str | None, option(TRAINING, "NAME", "One device, such as H100; here is this machine [default: all].")
+    ] = None
     utilisation: Annotated[
         float | None,
         option(

@@ -15,7 +15,7 @@ from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
 class ExportOptions:
     """Export a model to CTranslate2, Hugging Face or Argos Translate.
 
-    The output of both models is compared on sentences.
+    The export is kept only if it translates sentences as the model does.
     """
 
     model: NamedModel

@@ -32,7 +32,7 @@ class KeysOptions:
         int | None, option(LIMITS, "N", "Requests per minute of the new key; 0 is no limit.", min=0, max=_MOST)
     ] = None
     characters: Annotated[
-        int | None, option(LIMITS, "N", "Most characters in a request with the new key.", min=1, max=_MOST)
+        int | None, option(LIMITS, "N", "Maximum characters in a request with the new key.", min=1, max=_MOST)
     ] = None
     minute_characters: Annotated[
         int | None, option(LIMITS, "N", "Characters per minute of the new key; 0 is no limit.", min=0, max=_MOST)

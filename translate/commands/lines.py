@@ -50,9 +50,9 @@ class Writing:
     """How a document is written."""
 
     bilingual: Annotated[Path | None, option(FILES, "FILE", "Write both texts side by side, as .xlf or .tsv.")] = None
-    apply: Annotated[Path | None, option(FILES, "FILE", "Use the translations of such a file, edited.")] = None
-    final: Annotated[bool, flag(FILES, "--final", "Do not mark translations as a machine's.")] = False
-    replace_all: Annotated[bool, flag(FILES, "--all", "Replace translations that the file has.")] = False
+    apply: Annotated[Path | None, option(FILES, "FILE", "Use the edited translations in a file of --bilingual.")] = None
+    final: Annotated[bool, flag(FILES, "--final", "Do not mark translations as machine translations.")] = False
+    replace_all: Annotated[bool, flag(FILES, "--all", "Also replace translations that the file has.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

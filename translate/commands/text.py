@@ -51,7 +51,7 @@ _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enoug
 class TextOptions(TranslationOptions):
     """Translate sentences, a file or standard input.
 
-    Layout and markup stay. For research options see translate decode --help.
+    Layout and markup are kept. For research options see translate decode --help.
     """
 
     search: Annotated[Search, nested("beam_size", "rerank", "formality")] = Search()

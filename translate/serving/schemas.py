@@ -303,14 +303,14 @@ class FrontendSettings(BaseModel):
         }
     )
 
-    charLimit: int = Field(description="Most characters in a request without a key")  # noqa: N815 -- LibreTranslate's names
+    charLimit: int = Field(description="Maximum characters in a request without a key")  # noqa: N815 -- LibreTranslate's names
     frontendTimeout: int = Field(description="Milliseconds without typing before a translation")  # noqa: N815
     apiKeys: bool  # noqa: N815
     keyRequired: bool  # noqa: N815
     suggestions: bool
     filesTranslation: bool  # noqa: N815
     supportedFilesFormat: list[str] = Field(description="Suffixes")  # noqa: N815
-    alternatives: int = Field(description="Most alternatives in a request")
+    alternatives: int = Field(description="Maximum alternatives in a request")
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
     formality: list[LanguagePair] = Field(description="Where the form of address can be chosen; not in LibreTranslate")

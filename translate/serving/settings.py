@@ -39,11 +39,11 @@ class ServeOptions:
     minute_characters: Annotated[
         int, option(LIMITS, "N", "Characters per minute of a key or an address [default: no limit].", min=0)
     ] = 0
-    characters: Annotated[int, option(LIMITS, "N", "Most characters in a request.", min=1)] = 1_000_000
+    characters: Annotated[int, option(LIMITS, "N", "Maximum characters in a request.", min=1)] = 1_000_000
     file_size: Annotated[
         int, option(LIMITS, "BYTES", "Largest file; its text counts towards --characters; 0 turns files off.", min=0)
     ] = 10_000_000
-    alternatives: Annotated[int, option(LIMITS, "N", "Most alternatives in a request.", min=0, max=255)] = 10
+    alternatives: Annotated[int, option(LIMITS, "N", "Maximum alternatives in a request.", min=0, max=255)] = 10
     queue: Annotated[
         int,
         option(
@@ -61,5 +61,5 @@ class ServeOptions:
     ] = True
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
-        float, option(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)
+        float, option(COMPUTING, "SECONDS", "Unload a model that was not used for this time.", min=0.001)
     ] = 900
