@@ -8,6 +8,7 @@ import bisect
 import csv
 import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import StringIO
@@ -16,6 +17,7 @@ from pathlib import Path
 from string import capwords
 from typing import Literal, get_args
 
+from translate.errors import UserError
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
@@ -38,11 +40,18 @@ _OPEN_CELL = re.compile(r'(?:\A|\t)"(?:[^"\t]|"")*\Z')
 _WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
 _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
 
-# Of CSV, where a tab stands for its separator: cells whose quotations all end.
-_CELLS_TO_END = r'(?:(?:"(?:[^"]|"")*+"[^\t]*|(?!")[^\t]*)(?:\t|\Z))*+'
+# Of CSV, where a tab stands for its separator: a quoted cell, which may have spaces around it, any cell, and cells
+# whose quotations all end.
+_QUOTED_CELL_OF_CSV = re.compile(r' *"((?:[^"]|"")*)" *\r?')
+_CELL_OF_CSV = r'(?<![^\t])(?: *"(?:[^"]|"")*+" *\r?(?![^\t])|[^\t]*)'
+_SPACED = r' +"(?:[^"]|"")*+" *\r?\n?(?=\t|\Z)'
+_CELLS_TO_END = rf'(?:(?:{_SPACED}|"(?:[^"]|"")*+"[^\t]*|(?!")(?! +"(?:[^"]|"")*+\Z)[^\t]*)(?:\t|\Z))*+'
+_SPACED_MARK = ' "'
 _QUOTATION = re.compile(r'"[^"]*"?')
 _NAMED_SEPARATOR = re.compile(r"(?i)sep=([,;\t])\s*\Z")  # as Excel does
-_NEEDS_MARKS = re.compile(r'[,;\t"\r\n]|\A\s|\s\Z')
+_NEEDS_MARKS = re.compile(r'[,;\t"\r\n]')
+_RETURN = re.compile(r"(?<=\r)(?!\n)")  # the end of a line without "\n"
+_BREAK = re.compile(r"(\r?\n|\r)")
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:
@@ -52,7 +61,9 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
     is_quoted = False  # whether a cell until now had to be quoted, as spreadsheets do
-    for row in _rows(lines):
+    lines = iter(lines)
+    first = next(lines, "")
+    for row in _rows(_with_returns(first, chain([first] if first else [], lines))):
         cells = [match.span() for match in _CELL.finditer(row.removesuffix("\n"))]
         quoted = (_QUOTED_CELL.fullmatch(row, *cell) for cell in cells) if '"' in row and not is_quoted else ()
         is_quoted = is_quoted or any(cell and re.search('""|[\t\n]', cell[1]) for cell in quoted)
@@ -68,8 +79,9 @@ def _comma_column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
     named = _NAMED_SEPARATOR.match(first)
     unquoted = _QUOTATION.sub("", first)
     separator = named[1] if named else max(",;\t", key=lambda sign: _counts(unquoted, sign))
-    cell, opening = (re.compile(pattern.replace("\\t", separator)) for pattern in (_CELL.pattern, _CELLS_TO_END))
-    for row in _rows_with_breaks(lines, opening):
+    patterns = (_CELL_OF_CSV, _CELLS_TO_END, _SPACED + _CELLS_TO_END)
+    cell, complete, spaced = (re.compile(pattern.replace("\\t", separator)) for pattern in patterns)
+    for row in _rows_with_breaks(_with_returns(unquoted, lines), complete, spaced):
         cells = [match.span() for match in cell.finditer(row.removesuffix("\n"))]
         if len(cells) < column or (named and row == first):
             yield Piece(row, translate=False)
@@ -94,20 +106,47 @@ def _counts(text: str, sign: str) -> tuple[int, int]:
     return text.count(sign) - text.count(f"{sign} "), text.count(sign)
 
 
-def _rows_with_breaks(lines: Iterable[str], opening: re.Pattern[str]) -> Iterator[str]:
-    """Yield rows, any quoted cell of which may have line breaks; a quotation without an end is on one line."""
-    row: list[str] = []
-    for line in lines:
-        # A line within a quoted cell is one that begins with its quotation mark.
-        is_open = opening.fullmatch(f'"{line}' if row else line) is None
-        row.append(line)
-        if not is_open:
+def _with_returns(first: str, lines: Iterable[str]) -> Iterable[str]:
+    """Return the lines of a table; where "\\r" alone ends its rows, as on old Macs, that ends its lines too.
+
+    Args:
+        first: its first row, without quotations.
+    """
+    if first.endswith("\n") or not _RETURN.search(first.removesuffix("\r")):
+        return lines
+    return (part for line in lines for part in _RETURN.split(line) if part)
+
+
+def _rows_with_breaks(lines: Iterable[str], complete: re.Pattern[str], spaced: re.Pattern[str]) -> Iterator[str]:
+    """Yield rows, any quoted cell of which may have line breaks; a quotation without an end is on one line.
+
+    Args:
+        complete: matches cells whose quotations end.
+        spaced: the same where the first cell has spaces around its quotation, which nothing else follows.
+    """
+    rest, waiting = iter(lines), deque[str]()
+    while line := waiting.popleft() if waiting else next(rest, ""):
+        row, opened = [line], _opened(line, complete)
+        while opened and len(row) < (_LONGEST if opened == _SPACED_MARK else _LONGEST_OF_CSV):
+            if not (line := waiting.popleft() if waiting else next(rest, "")):
+                break
+            row.append(line)
+            # A line within a quoted cell is one that begins with its quotation mark.
+            opened = _opened(opened + line, spaced if opened == _SPACED_MARK else complete)
+        if not opened:
             yield "".join(row)
-            row = []
-        elif len(row) >= _LONGEST_OF_CSV:
+        elif opened == _SPACED_MARK:  # may be text, so that other lines may be rows
+            yield row[0]
+            waiting.extendleft(reversed(row[1:]))
+        else:
             yield from row
-            row = []
-    yield from row
+
+
+def _opened(line: str, complete: re.Pattern[str]) -> str:
+    """Return the mark that begins the cell of a line whose quotation does not end in it; "" if there is none."""
+    cells = complete.match(line)
+    rest = line[cells.end() :] if cells else line
+    return "" if not rest else '"' if rest.startswith('"') else _SPACED_MARK
 
 
 def _rows(lines: Iterable[str]) -> Iterator[str]:
@@ -133,14 +172,14 @@ def _rows(lines: Iterable[str]) -> Iterator[str]:
 
 def _cell(row: str, start: int, stop: int, form: Literal["plain", "unquoted", "comma"]) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
-    quoted = _QUOTED_CELL.fullmatch(row, start, stop)
+    quoted = (_QUOTED_CELL_OF_CSV if form == "comma" else _QUOTED_CELL).fullmatch(row, start, stop)
     if quoted is None:
         end = start + len(row[start:stop].removesuffix("\r"))  # the line end stays outside of new marks of the cell
         yield from _part(row, start, end, form)
         return
-    inside = [line for line in re.split("(\n)", quoted[1]) if line]
+    inside = [line for line in _BREAK.split(quoted[1]) if line]
     yield Piece(row[: quoted.start(1)], translate=False)
-    yield from (Piece(line, translate=False) if line == "\n" else Piece(line, True, "quoted") for line in inside)
+    yield from (Piece(line, False) if _BREAK.fullmatch(line) else Piece(line, True, "quoted") for line in inside)
     yield Piece(row[quoted.end(1) :], translate=False)
 
 
@@ -181,7 +220,9 @@ def written(text: str, piece: Piece) -> str:
     if piece.form == "quoted":
         return text.replace('"', '""')
     if piece.form == "comma":
-        return '"' + text.replace('"', '""') + '"' if text != piece.text and _NEEDS_MARKS.search(text) else text
+        has_spaces = (text[:1].isspace(), text[-1:].isspace()) != (piece.text[:1].isspace(), piece.text[-1:].isspace())
+        needs_marks = text != piece.text and (has_spaces or _NEEDS_MARKS.search(text.strip()))
+        return '"' + text.replace('"', '""') + '"' if needs_marks else text
     is_cell = piece.form in ("plain", "unquoted") and not piece.text.startswith('"')
     if is_cell and ("\t" in text or (text.startswith('"') and (piece.form == "unquoted" or _AMBIGUOUS.match(text)))):
         cell = StringIO()
@@ -232,6 +273,7 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "srt": partial(_subtitles, has_names=False),
     "vtt": partial(_subtitles, has_names=True),
 }
+_OF_LINES = ("markdown", "mdx", "srt", "vtt")  # formats that are divided by their lines
 TABLES = {"tsv": _column, "csv": _comma_column}  # of which one column is translated
 _SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
 
@@ -271,9 +313,23 @@ def reader(format: Format | None, *, column: int = 1) -> Callable[[Iterable[str]
     Args:
         format: one of FORMATS; None is "text". In "text" and "lines" every line is a piece, and so is its end.
         column: of a "tsv" or "csv" file, counted from 1; lines without it are copied.
+
+    The pieces of Markdown and subtitles raise UserError if "\\r" alone ends their lines.
     """
     table = TABLES.get(format or "text")
-    return partial(_after_mark, partial(table, column=column) if table else _READERS[format or "text"])
+    read = partial(table, column=column) if table else _READERS[format or "text"]
+    return partial(_after_mark, partial(_with_ends, read) if format in _OF_LINES else read)
+
+
+def _with_ends(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of lines; UserError if "\\r" alone ends them, so that the text seems to be one line."""
+    rest = iter(lines)
+    first = next(rest, "")
+    if not first.endswith("\n") and _RETURN.search(first.removesuffix("\r")):
+        raise UserError(
+            "the lines end in CR alone, as on old Macs; save the file with the line ends of Unix or Windows"
+        )
+    yield from read(chain([first] if first else [], rest))
 
 
 def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:

@@ -14,8 +14,10 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from translate.errors import UserError
 from translate.text.formats import FORMATS, Paragraph, content, guess_format, reader, unquoted, written
 from translate.text.sentences import Piece
+from translate.text.translation import Format
 
 
 def read(layout: str, text: str, column: int = 1) -> list[Piece]:
@@ -626,3 +628,79 @@ def test_lines_of_signs_alone_stay_where_lines_are_translated_one_by_one(text: s
     paragraph = Paragraph(Piece(text, translate=True), "html")
     parts = paragraph.lines()
     assert paragraph.joined(parts, [part.text.upper() for part in parts]) == text.upper()
+
+
+SPACES = st.sampled_from(["", " ", "  "])
+
+
+@pytest.mark.parametrize("column", [1, 2, 3])
+@given(
+    st.lists(st.lists(st.text(st.sampled_from('ab ,;"\n'), max_size=6), min_size=3, max_size=3), max_size=5),
+    st.lists(SPACES, min_size=6, max_size=6),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_quoted_cells_of_csv_may_have_spaces_around_them(
+    column: int, table: list[list[str]], spaces: list[str], end: str
+) -> None:
+    """All cells but those of the header are quoted; the bytes around their texts stay."""
+    around = list(zip(spaces[::2], spaces[1::2], strict=True))
+
+    def row(cells: list[str]) -> str:
+        quoted = [cell.replace('"', '""') for cell in cells]
+        return ",".join(f'{a}"{cell}"{b}' for cell, (a, b) in zip(quoted, around, strict=True)) + end
+
+    text = f"x,y,z{end}" + "".join(map(row, table))
+    found = list(reader("csv", column=column)(io.StringIO(text, newline="\n")))
+    assert "".join(piece.text for piece in found) == text
+    upper = "".join(written(content(p).upper(), p) if p.translate else p.text for p in found)
+    expected = [[cell.upper() if n == column else cell for n, cell in enumerate(cells, start=1)] for cells in table]
+    assert upper.split("\n", 1)[1] == "".join(map(row, expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('1, "a, b" , c\n', ["a, b"]),
+        ('1, "a" b, c\n', [' "a" b']),  # a quotation in a text
+        ('1, "a\n2, b\n3, c\n', [' "a', " b", " c"]),  # that does not end
+        ('1, "a\n2, "b, c", d\n', [' "a', "b, c"]),
+        ("1, a , b\n", [" a "]),
+    ],
+)
+def test_a_quotation_after_a_space_is_a_cell_if_nothing_else_is_in_it(text: str, expected: list[str]) -> None:
+    pieces = list(reader("csv", column=2)(text.splitlines(keepends=True)))
+    assert [piece.text for piece in pieces if piece.translate] == expected
+
+
+def test_a_plain_cell_with_spaces_is_quoted_whole_where_it_must_be() -> None:
+    """A quotation after a space is not read as one by every program."""
+    (piece,) = (piece for piece in reader("csv", column=2)(["1, a , b\n"]) if piece.translate)
+    assert written(" b ", piece) == " b "
+    assert written(" b, c ", piece) == '" b, c "'
+    assert written("b", piece) == '"b"'
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+@given(st.lists(st.text(st.sampled_from("ab \u00fc"), min_size=1), min_size=2), st.booleans())
+def test_a_table_may_end_its_rows_with_returns_alone(format: Format, cells: list[str], is_ended: bool) -> None:
+    """As Excel does for old Macs."""
+    sign = "," if format == "csv" else "\t"
+    text = "\r".join(f"{n}{sign}{cell}{sign}x" for n, cell in enumerate(cells)) + "\r" * is_ended
+    found = list(reader(format, column=2)([text]))
+    assert "".join(piece.text for piece in found) == text
+    assert [piece.text for piece in found if piece.translate] == cells
+
+
+def test_a_cell_keeps_its_line_breaks_in_a_table_whose_rows_end_with_returns() -> None:
+    text = '1,"a\rb",c\r2,"d\ne",f\r'
+    found = list(reader("csv", column=2)(io.StringIO(text, newline="\n")))
+    assert "".join(piece.text for piece in found) == text
+    assert [piece.text for piece in found if piece.translate] == ["a", "b", "d", "e"]
+
+
+@pytest.mark.parametrize("format", ["markdown", "mdx", "srt", "vtt"])
+def test_other_texts_of_lines_that_end_with_returns_are_refused(format: Format) -> None:
+    """They were one line, so a table or a subtitle was copied, and a heading went on in the text after it."""
+    with pytest.raises(UserError, match="end in CR alone"):
+        list(reader(format)(["1\r00:00:01,000 --> 00:00:02,000\rEin Haus.\r"]))
+    assert list(reader(format)(["Ein Haus.\r"]))
