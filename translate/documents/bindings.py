@@ -1,7 +1,7 @@
 """Content controls of Word that are bound to a part with custom XML, whose text Word shows in them.
 
-Where that is the text of the control, it is a unit as this is, so that both are translated. A date, a chosen entry of a
-list and a picture have a value there, which stays.
+Where that is the text of the control, in an element or an attribute, it is a unit as this is, so that both are
+translated. A date, a chosen entry of a list and a picture have a value there, which stays.
 """
 
 import re
@@ -9,8 +9,9 @@ from collections import Counter
 
 from translate.documents.xml import Kind, tokens
 
-_Path = tuple[tuple[str, int], ...]  # the names of elements, and their places among those of the name
-_STEP = re.compile(r"/(?:([\w.-]+):)?([\w.-]+)(?:\[(\d+)\])?")
+# The names of elements, and their places among those of the name; of an attribute "@" and its name, without a place.
+_Path = tuple[tuple[str, int], ...]
+_STEP = re.compile(r"/(@)?(?:([\w.-]+):)?([\w.-]+)(?:\[(\d+)\])?")
 _NAMESPACE = re.compile(r"""xmlns:([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _WITH_VALUES = {"w:date", "w:dropDownList", "w:comboBox", "w:picture"}
 
@@ -25,7 +26,7 @@ class _Control:
 
 
 class Bindings:
-    """The texts of content controls, by the elements that they are bound to."""
+    """The texts of content controls, by the elements and attributes that they are bound to."""
 
     def __init__(self) -> None:
         self._texts = dict[_Path, set[str]]()
@@ -62,9 +63,12 @@ class Bindings:
         if control.path and not control.has_value and control.text.strip():
             self._texts.setdefault(control.path, set()).add(_without_space(control.text))
 
-    def starts(self, data: bytes, name: str) -> set[int]:
-        """Return the bytes at which elements of a part with custom XML begin that have the text of their control."""
-        found, path, places = set[int](), list[tuple[str, int]](), [Counter[str]()]
+    def starts(self, data: bytes, name: str) -> dict[int, set[str]]:
+        """Return where elements of a part with custom XML begin that have the text of a control, and what has it.
+
+        That is "" for the text of the element, and otherwise the name of an attribute.
+        """
+        found, path, places = dict[int, set[str]](), list[tuple[str, int]](), [Counter[str]()]
         text, start = "", -1  # of an element without elements in it
         for token in tokens(data, name) if self._texts else ():
             if token.kind is Kind.START:
@@ -72,15 +76,22 @@ class Bindings:
                 path.append((token.name, places[-1][token.name]))
                 places.append(Counter())
                 text, start = "", token.start
+                for own, value in token.attributes.items():
+                    if self._has((*path, (f"@{own}", 0)), value):
+                        found.setdefault(start, set()).add(own)
             elif token.kind is Kind.END:
-                if start >= 0 and _without_space(text) in self._texts.get(tuple(path), ()):
-                    found.add(start)
+                if start >= 0 and self._has(tuple(path), text):
+                    found.setdefault(start, set()).add("")
                 path.pop()
                 places.pop()
                 start = -1
             elif token.kind is Kind.TEXT:
                 text += token.text
         return found
+
+    def _has(self, path: _Path, text: str) -> bool:
+        """Return whether a control that is bound to a place shows a text."""
+        return _without_space(text) in self._texts.get(path, ())
 
 
 def _without_space(text: str) -> str:
@@ -89,11 +100,12 @@ def _without_space(text: str) -> str:
 
 
 def _path(xpath: str, mappings: str) -> _Path:
-    """Return the elements of an XPath, named as tokens are; none if it is of another kind, as for an attribute."""
+    """Return the steps of an XPath to an element or attribute, named as tokens are; none if it is of another kind."""
     spaces = {match[1]: match[2] or match[3] or "" for match in _NAMESPACE.finditer(mappings)}
     steps = list(_STEP.finditer(xpath))
-    if "".join(step[0] for step in steps) != xpath.strip():
+    if "".join(step[0] for step in steps) != xpath.strip() or any(step[1] for step in steps[:-1]):
         return ()
+    names = [f"{{{spaces.get(step[2], '')}}}{step[3]}" if step[2] else step[3] for step in steps]
     return tuple(
-        (f"{{{spaces.get(step[1], '')}}}{step[2]}" if step[1] else step[2], int(step[3] or 1)) for step in steps
+        (f"@{name}", 0) if step[1] else (name, int(step[4] or 1)) for name, step in zip(names, steps, strict=True)
     )

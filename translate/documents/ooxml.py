@@ -9,7 +9,7 @@ with its result, an insertion, and a range with a comment or a bookmark. A trans
 
 import html
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -278,9 +278,13 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
     )
 
 
-def _bound(starts: Collection[int]) -> Table:
-    """Return the table of a part with custom XML, whose texts are the elements that begin at some bytes."""
-    return Table(elements={}, role=lambda token: Role.UNIT if token.start in starts else None)
+def _bound(starts: Mapping[int, Collection[str]]) -> Table:
+    """Return the table of a part with custom XML, whose texts are those that `Bindings.starts` found."""
+    return Table(
+        elements={},
+        role=lambda token: Role.UNIT if "" in starts.get(token.start, ()) else None,
+        more_texts=lambda token: starts.get(token.start, ()),
+    )
 
 
 def _numbering(token: Token) -> Role | None:

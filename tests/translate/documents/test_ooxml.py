@@ -676,11 +676,15 @@ def test_a_text_of_custom_xml_is_translated_with_the_control_that_shows_it() -> 
         bound("/ns0:plan[1]/ns0:kind[1]", "klein", "<w:dropDownList/>"),
         bound("/ns0:plan[1]/ns0:other[1]", "etwas anderes"),
         bound("/ns0:plan[1]/ns0:part[1]/@title", "das Tor"),
+        bound("/ns0:plan[1]/ns0:part[2]/@ns0:title", "das Dach"),
+        bound("/ns0:plan[1]/ns0:part[2]/@day", "am Montag", "<w:date/>"),
+        bound("/ns0:plan[1]/@title/ns0:part[2]", "der Weg"),
         bound("/plan[1]/title[1]", "das neue Haus", mappings=""),
     )
     plan = (
         '<plan xmlns="urn:x"><title>das neue Haus</title>'
-        '<part title="das Tor"><title>der Garten</title></part><part><title>der Garten</title></part>'
+        '<part title="das Tor"><title>der Garten</title></part>'
+        '<part xmlns:a="urn:x" a:title="das Dach" title="der Weg" day="am Montag"><title>der Garten</title></part>'
         "<day>am Montag</day><kind>klein</kind><other>Wert</other></plan>"
     )
     types = {"text/main.xml": MAIN}
@@ -695,7 +699,8 @@ def test_a_text_of_custom_xml_is_translated_with_the_control_that_shows_it() -> 
     )
     done = ZipFile(BytesIO(translated(data, "a.docx", upper)))
     new = plan.replace("title>das neue Haus", "title>DAS NEUE HAUS")
-    first, second, last = new.partition("<part><title>der Garten")
+    new = new.replace("das Tor", "DAS TOR").replace("das Dach", "DAS DACH")
+    first, second, last = new.partition('day="am Montag"><title>der Garten')
     second = second.replace("der Garten", "DER GARTEN")
     assert done.read("customXml/item1.xml").decode() == first + second + last
     assert done.read("customXml/item2.xml") == b"<plan><title>das alte Haus</title></plan>"
