@@ -45,6 +45,9 @@ _NUMERAL = re.compile(
     rf"[^\W\d_]{{0,8}}([\u207a\u207b\u208a\u208b]?[{_RAISED}]+)|((?:(?<!\d)\d++[ \u00a0]?|(?<![^\W\d_]))[{_FRACTIONS}])"
     rf"|([{_ROMAN}]+|[{_OTHER_NUMERALS}])"
 )
+# A whole number with a fraction, as in 1 1/2; dates have other numbers.
+_MIXED = re.compile(r"(?<![\d.,:/-])(\d{1,3})[ \u00a0](\d{1,2})/([234568]|1[026]|32|64)(?![\d/]|[.,]\d)")
+_FRACTION = re.compile(rf"(?:\d+[ \u00a0])?\d+/\d+|(?:\d+[ \u00a0]?)?[{_FRACTIONS}]")
 _IN_LETTERS = re.compile(rf"(?<![\w.-]){ROMAN_NUMERAL.pattern}(?=(?:s|th)?(?![\w-]))")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _ANY_NUMERAL = re.compile(rf"[{_RAISED}{_FRACTIONS}{_ROMAN}{_OTHER_NUMERALS}]")
@@ -96,6 +99,7 @@ class Meaning(NamedTuple):
         power: of ten, in a word after it.
         is_name: whether it is copied, as in ISO 13.485.
         is_round: whether it may be a decade.
+        is_word: whether it is in words.
     """
 
     text: str
@@ -107,6 +111,7 @@ class Meaning(NamedTuple):
     power: int = 0
     is_name: bool = False
     is_round: bool = False
+    is_word: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -149,7 +154,7 @@ def missing(output: str, source: str, target_language: str, source_language: str
     """Return the numbers of `source`, in order, that its translation lacks.
 
     A time of day must be the same one, in 12 or 24 hours. A number may be in words, in languages known to text2num. The
-    number 1 is not checked, as it may be an article.
+    number 1 is not checked, as it may be an article; that of a fraction may be one if the others are in words.
 
     Args:
         source_language: None if it is unknown.
@@ -188,7 +193,15 @@ def _with_words(text: str, language: str, found: list[Number]) -> list[Number] |
     if words == text and not named and not has_times:
         return None
     read = found if words == text and not has_times else find(words, language, is_ambiguous=True)
-    return sorted([*read, *named])
+    in_digits = Counter([number.what for number in found])
+    in_digits.subtract([number.what for number in read])
+    spoken = {what for what, n in in_digits.items() if n < 0}
+    read = [_in_words(number) if number.what in spoken else number for number in read]
+    return sorted([*read, *map(_in_words, named)])
+
+
+def _in_words(number: Number) -> Number:
+    return number._replace(what=number.what._replace(is_word=True))
 
 
 def _letters(number: Number) -> str:
@@ -329,9 +342,12 @@ def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguou
     known = [rules] if rules else languages.every()
     words = [number for language in known for number in _spoken_hours(text, language)]
     numerals = _numerals(text) if not text.isascii() and _ANY_NUMERAL.search(text) else []
+    if "/" in text:
+        mixed = (match for match in _MIXED.finditer(text) if 0 < int(match[2]) < int(match[3]))
+        numerals += [_word(*match.span(), _mixed(match[0], *match.groups())) for match in mixed]
     if numerals:
-        starts = {number.start for number in numerals}  # the 2 of 2\u00bd is no number
-        found = [number for number in found if number.start not in starts]
+        places = {i for number in numerals for i in range(number.start, number.stop)}  # the 2 of 2\u00bd is no number
+        found = [number for number in found if number.start not in places]
     numerals += [_word(*match.span(), _in_letters(match[0])) for match in _IN_LETTERS.finditer(text)]
     if words or numerals:
         found = sorted([*found, *words, *numerals])
@@ -369,13 +385,18 @@ def _numeral(text: str) -> Meaning:
     plain = unicodedata.normalize("NFKC", last)
     if "\u2044" in plain:
         over, under = plain.split("\u2044")
-        value = (whole.lstrip("0") or "0") + str(unicodedata.numeric(last))[1:]
-        parts = [whole, over, _HALF if (over, under) == ("1", "2") else under]
-        return Meaning(text, (value,), tuple((part,) for part in parts if part not in ("", "1")))  # 1 may be an article
+        return _mixed(text, whole, over, under)
     plain = unicodedata.normalize("NFKC", text).strip("().+")
     if _IN_LETTERS.fullmatch(plain):
         return _in_letters(plain)._replace(text=text)
     return Meaning(text, (plain,) if plain.lstrip("\u2212").isdecimal() else _single(text))
+
+
+def _mixed(text: str, whole: str, over: str, under: str) -> Meaning:
+    """Return what a fraction, after a whole number or "", stands for; the 1 of one half is often not said."""
+    value = f"{whole.lstrip('0') or '0'}{str(int(over) / int(under))[1:]}"
+    parts = [whole, over if over != "1" else "", _HALF if (over, under) == ("1", "2") else under]
+    return Meaning(text, (value,), tuple((part,) for part in parts if part))
 
 
 @cache
@@ -439,16 +460,20 @@ def _read(text: str, is_date: bool, separators: str, *, slash_is_fraction: bool)
     if text.isdecimal():
         return _whole(text)
     if is_date and slash_is_fraction and text.count("/") == 1:
-        return Meaning(text, (), tuple((part, _HALF) if part == "2" else (part,) for part in _over(text)))
-    values, parts = _values(text, separators), tuple[Values, ...]()
+        parts = tuple((part, _HALF) if part == "2" else (part,) for part in map(_integer, text.split("/")))
+        return Meaning(text, _quotient(text), parts)
+    values, parts = _values(text, separators) or _quotient(text), ()
     if values and values[0].endswith(".5") and not is_date and not _has_parts(text):  # two and a half
-        parts = tuple((part,) for part in (values[0][:-2], _HALF) if part not in ("0", "1"))
+        parts = tuple((part,) for part in (values[0][:-2], _HALF) if part != "0")
     return Meaning(text, values, parts, int(is_date))
 
 
-def _over(fraction: str) -> list[str]:
-    """Return the numbers of a fraction such as 1/5; 1 may be an article."""
-    return [number for number in map(_integer, fraction.split("/")) if number != "1"]
+def _quotient(text: str) -> Values:
+    """Return the value of a fraction such as 1/5, which is less than 1; a date may be one."""
+    over, _, under = text.partition("/")
+    if not (over.isdecimal() and under.isdecimal()) or not 0 < int(over) < int(under):
+        return ()
+    return (str(int(over) / int(under)),)
 
 
 def _has_parts(text: str) -> bool:
@@ -480,14 +505,14 @@ def _as_name(number: Number) -> Number:
 
 
 def _date_parts(groups: Sequence[str], text: str) -> tuple[Values, ...]:
-    """Return the values of day, month and year; of 9/11 either may be the month, and 1/3 may be a third."""
+    """Return the values of day, month and year; of 9/11 either may be the month, and 1/2 may be a half."""
     has_slash = "/" in text
-    if has_slash and len(groups) == 2:
-        groups = [group for group in groups if group != "1"]
     places = (0, 1) if has_slash else (1,)
     months = {i: f"{_MONTH}{int(group)}" for i, group in enumerate(groups) if i in places and int(group) <= _MONTHS}
-    half = [_HALF] if has_slash and groups == ["2"] else []
-    return tuple((*([months[i]] if i in months else []), *_year(group), *half) for i, group in enumerate(groups))
+    half = [_HALF] if has_slash and [*map(_integer, groups)] == ["1", "2"] else []
+    return tuple(
+        (*([months[i]] if i in months else []), *_year(group), *(half if i else [])) for i, group in enumerate(groups)
+    )
 
 
 def _ascii(digits: str) -> str:
@@ -808,6 +833,7 @@ class _Pool:
         self._knows_months = knows_months
         self._tables = dict[str, dict[object, list[Meaning]]]()
         self._groups: Counter[str] | None = None
+        self._spoken = Counter[str]()  # those of numbers in words
 
     def _table(self, kind: str) -> dict[object, list[Meaning]]:
         table, keys_of = defaultdict[object, list[Meaning]](list), _KEYS[kind]
@@ -866,25 +892,33 @@ class _Pool:
         n_taken = 0
         while parts and n_taken < n and self._take_each(parts, what.spare):
             n_taken += 1
+        others = _without_one(parts) if what.parts or _FRACTION.fullmatch(what.text) else []
+        while 0 < len(others) < len(parts) and n_taken < n and self._take_each(others, 0, in_words=True):
+            n_taken += 1  # a fifth, an hour and a half
         return n_taken
 
-    def _take_each(self, parts: Sequence[Values], spare: int) -> bool:
+    def _take_each(self, parts: Sequence[Values], spare: int, *, in_words: bool = False) -> bool:
+        """Take a number for each part, of those in words alone if that is asked for; return whether all are there."""
         if self._groups is None:
-            self._groups = Counter()
+            self._groups, self._spoken = Counter(), Counter()
             for what, n in self._left.items():
                 for value in chain.from_iterable(_steps(what)) if n else ():
                     self._groups[value] += n
-        used = [next((value for value in values if self._groups[value] > 0), None) for values in parts]
+                    self._spoken[value] += n * what.is_word
+        groups = self._spoken if in_words else self._groups
+        used = [next((value for value in values if groups[value] > 0), None) for values in parts]
         lost = [values[0] for value, values in zip(used, parts, strict=True) if value is None]
         if len(lost) > (0 if self._knows_months else spare) or not all(map(_is_month, lost)):
             return False
         wanted = Counter(value for value in used if value is not None)
-        if any(self._groups[value] < n for value, n in wanted.items()):
+        if any(groups[value] < n or self._groups[value] < n for value, n in wanted.items()):
             return False
         in_order = [value for value in used if value != "1"]  # which may be an article
         if not spare and any(pair not in self._pairs for pair in pairwise(in_order)):  # 34 euros 12 are not 12,34
             return False
         self._groups.subtract(wanted)
+        if in_words:
+            self._spoken.subtract(wanted)
         return True
 
     @cached_property
@@ -900,9 +934,15 @@ def _steps(what: Meaning) -> Sequence[Values]:
         return ()
     if what.is_whole or what.values and _is_month(what.values[0]):
         return (what.values,)
+    if _FRACTION.fullmatch(what.text) and (parts := _parts(what)):
+        return _without_one(parts) or (what.values,)
     if what.spare or not what.text.isascii():
         return _parts(what) or (what.values,)
     return ((),) if what.values else [(_integer(group),) for group in _DIGITS.findall(what.text)]
+
+
+def _without_one(parts: Sequence[Values]) -> list[Values]:
+    return [values for values in parts if "1" not in values]
 
 
 def _is_month(value: str) -> bool:

@@ -775,3 +775,69 @@ def test_every_french_time_has_one_counterpart(hour: int, other: int, minutes: i
 )
 def test_times_and_durations_of_other_languages_are_held(source: str, pair: tuple[str, str], expected: str) -> None:
     assert masked_part(numbers.find(source, pair[0])[0], source, *pair)[2] == expected
+
+
+@pytest.mark.parametrize("mixed", ["1 1/2", "1\u00bd", "1 \u00bd", "1,5"])
+@pytest.mark.parametrize(
+    ("translation", "is_same"),
+    [
+        ("{} cups", True),
+        ("1 1/2 cups", True),
+        ("1\u00bd cups", True),
+        ("1.5 cups", True),
+        ("one and a half cups", True),
+        ("a cup and a half", True),
+        ("1 and 1/2 cups", True),
+        ("1/2 cups", False),
+        ("\u00bd cups", False),
+        ("0.5 cups", False),
+        ("1 cup", False),
+        ("a cup", False),
+        ("11/2 cups", False),
+    ],
+)
+def test_the_one_before_a_fraction_may_be_an_article_only_in_words(mixed: str, translation: str, is_same: bool) -> None:
+    if mixed == "1,5":
+        translation = translation.replace("{}", "1.5")
+    found = numbers.missing(translation.replace("{}", mixed), f"{mixed} Tassen", "en", "de")
+    assert [number.text for number in found] == ([] if is_same else [mixed])
+
+
+@pytest.mark.parametrize(("whole", "over", "under"), [(2, 1, 4), (3, 3, 8), (12, 5, 16), (1, 2, 3)])
+def test_a_whole_number_with_a_fraction_is_one_number(whole: int, over: int, under: int) -> None:
+    text = f"{whole} {over}/{under}"
+    assert [number.text for number in numbers.find(f"Das sind {text} Tassen.", "de")] == [text]
+    assert numbers.missing(f"That is {text} cups.", f"Das sind {text} Tassen.", "en", "de") == []
+    if under % 3:
+        assert numbers.missing(f"That is {whole + over / under} cups.", f"Das sind {text} Tassen.", "en", "de") == []
+    for wrong in (f"{over}/{under}", f"{whole}", f"{whole + 1} {over}/{under}"):
+        assert numbers.missing(f"That is {wrong} cups.", f"Das sind {text} Tassen.", "en", "de")
+
+
+@pytest.mark.parametrize("text", ["2024 1/2", "3 5/4", "10.000 1/2", "4-1 1/2", "8 1/2/24", "7 1/2.5", "3 0/4"])
+def test_other_numbers_beside_a_slash_are_apart(text: str) -> None:
+    assert len(numbers.find(text, "de")) > 1
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "pair", "is_same"),
+    [
+        ("1/5 der Leute", "a fifth of the people", "de-en", True),
+        ("1/5 der Leute", "one fifth of the people", "de-en", True),
+        ("1/5 der Leute", "1 in 5 people", "de-en", True),
+        ("1/5 der Leute", "0.2 of the people", "de-en", True),
+        ("1/5 der Leute", "5 people", "de-en", False),
+        ("1/5 der Leute", "people on 5 March", "de-en", False),
+        ("1/2 der Leute", "half of the people", "de-en", True),
+        ("1/2 der Leute", "2 people", "de-en", False),
+        ("on 1/5", "am 5. Januar", "en-de", True),
+        ("on 1/5", "am 1. Mai", "en-de", True),
+        ("on 1/5", "am 5. M\u00e4rz", "en-de", False),
+        ("1/5 of it", "ein F\u00fcnftel davon", "en-de", True),
+    ],
+)
+def test_the_one_of_a_fraction_may_be_an_article_only_in_words(
+    source: str, translation: str, pair: str, is_same: bool
+) -> None:
+    own, target = pair.split("-")
+    assert (numbers.missing(translation, source, target, own) == []) == is_same
