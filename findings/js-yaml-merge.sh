@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # js-yaml 5 reads YAML 1.2 alone: a locale that takes its texts from another with "<<" has none of them.
 #
-# Guess: js-yaml reads 2031-05-17 as a Date and 1_000 as 1000, as it has done since its first versions, and takes the
-#        entries of an anchor over at "<<".
-# Miss:  all three were of YAML 1.1. The date and the number are texts now, and "<<" is an ordinary key, whose value is the
-#        other locale. A file of Rails, with "de-AT" made of "de" and some words of its own, offers each text a second
-#        time under "<<" for translation, and the program has "de-AT" without the rest. PyYAML reads the same file as
-#        before, and so does js-yaml with `YAML11_SCHEMA`.
+# Guess: js-yaml reads 2031-05-17 as a Date and 1_000 as 1000, as it has done since its first versions.
+# Miss:  both were of YAML 1.1 and are texts now. So was merging at "<<", of which no guess was written: "<<" is an
+#        ordinary key now, whose value is the other locale. A file of Rails, with "de-AT" made of "de" and some words
+#        of its own, offers each text a second time under "<<" for translation, and the program has "de-AT" without
+#        the rest. PyYAML reads the same file as before, and so does js-yaml with `YAML11_SCHEMA`.
 . "$(dirname "$0")/environment.sh" PyYAML==6.0.3
 npm install --silent --no-audit --no-fund js-yaml@5.5.0
 cat >locales.yaml <<'YAML'
