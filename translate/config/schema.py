@@ -453,8 +453,9 @@ class AugmentationConfig(Section):
             several variants.
         joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
             the rate is the same for all lengths.
-        formality: share of the pairs whose German target says "Sie", or "du" or "ihr", that begin with the tag <formal>
-            or <informal>; of those that speak to nobody, a fifth of this share begins with either; adds no variants.
+        formality: share of the pairs with "Sie", "du" or "ihr" in the German target whose source begins with the tag
+            <formal> or <informal>; of the pairs that address nobody, a fifth of this share gets one of the two; adds no
+            variants.
     """
 
     case: Rate = 0.0
