@@ -72,7 +72,7 @@ DOCUMENT_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(
-    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|www\.|\.(?:\w|\.{{6}})"
+    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
     r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
 )
 _SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
