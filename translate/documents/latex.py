@@ -62,6 +62,15 @@ _KNOWN = {
 }
 _CODE = re.compile(r"(?:[vV]erbatim|lstlisting|minted|comment|tikzpicture|filecontents|alltt|thebibliography)\*?")
 _MATH = re.compile(r"(?:equation|align|gather|multline|eqnarray|math|displaymath|flalign|alignat)\*?")
+# Environments whose arguments are titles, and those that have none; a title and a setting, such as a length, of others.
+_BOXES = re.compile("frame|(?:alert|example)?block")
+_WITHOUT_ARGUMENTS = re.compile(
+    "document|abstract|center|flush(?:left|right)|quot(?:e|ation)|verse|itemize|enumerate|description|titlepage|table|figure"
+    "|landscape|sloppypar|small|footnotesize"
+)
+_TITLE = re.compile(r"\{\s*[^\W\d_a-z][^\W\d_]{2}")
+_SETTING = re.compile(r"\{(?:\s*[-\d.][^{}]*|[^{}\s]*)\}")
+_OPTIONS = re.compile(r"(?:<[^<>]*>|\[[^\[\]]*\])+")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _SIGNS = {"~": "\u00a0", "--": "\u2013", "---": "\u2014", "``": "\u201c", "''": "\u201d"}
 # Ligatures that every font has; and what begins a comment, a macro or a formula otherwise.
@@ -274,9 +283,26 @@ class _Reader:
             self._keep(node.pos, stop, "object")
             return
         self.end()
-        if not _CODE.fullmatch(name):
-            self.nodes(node.nodelist)
-            self.end()
+        if _CODE.fullmatch(name):
+            return
+        nodes = [one for one in node.nodelist if one is not None]
+        start = self.text.index("}", node.pos) + 1
+        if _BOXES.fullmatch(name) and (options := _OPTIONS.match(self.text, start)) and nodes:
+            start = options.end()
+            if nodes[0].pos < start <= nodes[0].pos + nodes[0].len:
+                first = nodes.pop(0)
+                self._words(start, first.pos + first.len)
+        while nodes and nodes[0].pos == start and _is(nodes[0], "LatexGroupNode"):
+            is_title = _BOXES.fullmatch(name) or _TITLE.match(self.text, start)
+            if _WITHOUT_ARGUMENTS.fullmatch(name) or not (is_title or _SETTING.match(self.text, start)):
+                break
+            argument = nodes.pop(0)
+            if is_title:
+                self.nodes(argument.nodelist)
+                self.end()
+            start = argument.pos + argument.len
+        self.nodes(nodes)
+        self.end()
 
 
 def _own_fonts(text: str) -> frozenset[str]:

@@ -251,3 +251,24 @@ def test_the_argument_of_a_macro_is_text_if_its_definition_shows_it(definition: 
     assert (r"\x{SEHR WICHTIG}" in new) == is_text
     assert (r"\x{sehr wichtig}" in new) != is_text
     assert definition in new
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        (r"\begin{frame}{Our results}{A summary}Some text.\end{frame}", ["Our results", "A summary", "Some text."]),
+        (r"\begin{frame}<1->[fragile]{Our results} Some text.\end{frame}", ["Our results", "Some text."]),
+        (r"\begin{frame}[plain] Some text.\end{frame}", ["Some text."]),
+        ("\\begin{block}{note}\nSome text.\\end{block}", ["note", "Some text."]),
+        (r"\begin{mybox}{Note well}Some text.\end{mybox}", ["Note well", "Some text."]),
+        (r"\begin{column}{0.5\textwidth}Some text.\end{column}", ["Some text."]),
+        (r"\begin{wrapfigure}{r}{0.5 \textwidth} Some text.\end{wrapfigure}", ["Some text."]),
+        (r"\begin{multicols}{2} Some text.\end{multicols}", ["Some text."]),
+        (r"\begin{center}{Some} text.\end{center}", ["<g1>Some</g1> text."]),
+    ],
+)
+def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, expected: list[str]) -> None:
+    """Two titles of a frame were one sentence, and a length could be written with the comma of a language."""
+    data = rf"\documentclass{{beamer}}\begin{{document}}{inside}\end{{document}}".encode()
+    assert texts("a.tex", data) == expected
+    assert translated("a.tex", data, lambda text: text.replace(".", "!")) == data.replace(b"text.", b"text!")
