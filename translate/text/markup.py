@@ -142,6 +142,7 @@ _TITLE_OF_LINE = re.compile(
     r"\A[\s>]*(?:!!!|\?{3}\+?|===[!+]?)[^\"]*\"(?P<block>.*)\"\s*\Z"
     r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+\"(?P<target>[^\"]*)\"\s*\Z"
 )
+_LABEL = re.compile(r"\s*(\*\*|__)(?=\S)[^*_\n]{1,100}(?<=\S)\1:?\s*")  # a line alone, as a title: **Warning**
 _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too
 # Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
 # first line of an admonition or of a tab, as in MkDocs.
@@ -218,7 +219,7 @@ def _read(lines: Iterator[str]) -> Iterator[Piece]:
             yield from _paragraph("".join(open_lines[:-1]))
             yield from _row("".join(open_lines[-1:]))
             open_lines = []
-        elif begins or depth not in (0, quote):
+        elif begins or depth not in (0, quote) or (_LABEL.fullmatch("".join(open_lines)) and text[:1].isupper()):
             yield from _paragraph("".join(open_lines))
             open_lines = []
             in_table = in_table and text.startswith("|")

@@ -128,6 +128,23 @@ def test_a_tag_is_one_whatever_is_in_its_expressions_and_values(
     assert [p.text for p in formats.reader(format)(lines(block)) if p.translate][-1] == "Die Katze"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("> **Achtung**\n> Nicht aufmachen.\n> Nie.\n", ["**Achtung**", "Nicht aufmachen.\n> Nie."]),
+        ("- __Ein Hinweis:__\n  Das Haus\n", ["__Ein Hinweis:__", "Das Haus"]),
+        ("**Der Hund**\nbellt.\n", ["**Der Hund**\nbellt."]),
+        ("Ein Haus.\n**Der Hund**\nBellt.\n", ["Ein Haus.\n**Der Hund**\nBellt."]),
+        ("**Der** Hund\nBellt.\n", ["**Der** Hund\nBellt."]),
+    ],
+)
+def test_a_strong_line_before_a_capital_is_a_title(text: str, expected: list[str]) -> None:
+    """Older notes of GitHub begin so, and "Warning Do not open it." lost its negation."""
+    found = list(formats.reader("markdown")(lines(text)))
+    assert "".join(piece.text for piece in found) == text
+    assert [piece.text.strip() for piece in found if piece.translate] == expected
+
+
 @pytest.mark.parametrize("format", ["markdown", "mdx"])
 @pytest.mark.parametrize(
     ("line", "title"),
