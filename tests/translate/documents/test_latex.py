@@ -272,3 +272,10 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
     data = rf"\documentclass{{beamer}}\begin{{document}}{inside}\end{{document}}".encode()
     assert texts("a.tex", data) == expected
     assert translated("a.tex", data, lambda text: text.replace(".", "!")) == data.replace(b"text.", b"text!")
+
+
+def test_a_tie_before_a_reference_stays() -> None:
+    """The search has plain spaces."""
+    data = rb"Siehe Bild~\ref{a}, Tafel \ref{b} und Seite~\pageref{c}."
+    written = translated("a.tex", data, lambda text: upper(text.replace("\u00a0", " ")))
+    assert written == rb"SIEHE BILD~\ref{a}, TAFEL \ref{b} UND SEITE~\pageref{c}."
