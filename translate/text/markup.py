@@ -14,7 +14,7 @@ import functools
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -219,7 +219,7 @@ def _read(lines: Iterator[str]) -> Iterator[Piece]:
             yield from _paragraph("".join(open_lines[:-1]))
             yield from _row("".join(open_lines[-1:]))
             open_lines = []
-        elif begins or depth not in (0, quote) or (_LABEL.fullmatch("".join(open_lines)) and text[:1].isupper()):
+        elif begins or depth not in (0, quote) or _is_titled(open_lines, text):
             yield from _paragraph("".join(open_lines))
             open_lines = []
             in_table = in_table and text.startswith("|")
@@ -251,6 +251,11 @@ def _read(lines: Iterator[str]) -> Iterator[Piece]:
             open_lines = []
         previous = text
     yield from _paragraph("".join(open_lines))
+
+
+def _is_titled(lines: Sequence[str], following: str) -> bool:
+    """Return whether the only line of a paragraph until now is a title of the line that follows."""
+    return len(lines) == 1 and following[:1].isupper() and _LABEL.fullmatch(lines[0]) is not None
 
 
 _STATEMENT = re.compile(r"(?:import|export)(?=[\s{*'\"])")
