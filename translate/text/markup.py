@@ -171,7 +171,7 @@ def _paragraph(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
-    return _read(_with_tags(iter(lines)))
+    return _read(_with_kept(_with_tags(iter(lines))))
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
@@ -273,6 +273,7 @@ class _Tag(str):
     """Lines that are one tag, of which attributes are translated that people see or hear."""
 
 
+_BEGINS_ELEMENT = re.compile(r" {0,3}<([A-Za-z][\w-]*)((?:\s[^<>]*)?)>")
 _WHOLE_TAG = re.compile(f" {{0,3}}{_TAG}")
 _BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
 _LONGEST_TAG = 100  # lines; one without an end is text
@@ -304,7 +305,7 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
 
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
-    return _read(_with_blocks(_with_tags(iter(lines))))
+    return _read(_with_blocks(_with_kept(_with_tags(iter(lines)))))
 
 
 def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
@@ -326,6 +327,39 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
             waiting.extendleft(reversed(read[len(block) or 1 :]))
         previous = "" if block else line
         yield _Block("".join(block)) if block else line
+
+
+def _with_kept(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; those of an element that begins a line and is not translated are one `_Block`."""
+    fence: re.Pattern[str] | None = None
+    waiting, unclosed = deque[str](), set[str]()
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        tag = _BEGINS_ELEMENT.match(line)
+        if fence is not None:
+            fence = None if fence.search(line) else fence
+        elif _FENCE.match(line):
+            fence = _opening(line)
+        elif tag and tag[1] not in unclosed and not _VOID.fullmatch(tag[1].lower()) and NOT_TRANSLATED.search(tag[2]):
+            read, depth = [line], _depth(tag[1], line)
+            while (
+                depth > 0
+                and len(read) < _LONGEST_BLOCK
+                and (following := waiting.popleft() if waiting else next(lines, ""))
+            ):
+                read.append(following)
+                depth += _depth(tag[1], following)
+            if depth == 0 and len(read) > 1:
+                line = _Block("".join(read))
+            else:
+                unclosed |= {tag[1]} if depth else set()  # looking for the end of each would take quadratic time
+                waiting.extendleft(reversed(read[1:]))
+        yield line
+
+
+def _depth(name: str, line: str) -> int:
+    """Return how many more elements of a name begin than end in a line."""
+    tags = re.finditer(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*?(/?)>", line, re.IGNORECASE)
+    return sum(-1 if tag[1] else not tag[2] for tag in tags)
 
 
 def _taken(lines: deque[str]) -> Iterator[str]:

@@ -172,3 +172,24 @@ def test_the_title_of_an_admonition_is_translated(format: formats.Format, line: 
         *([title] if title else []),
         "Eine Katze.",
     ]
+
+
+KEPT = '<div translate="no">\nNicht <div>\n\n# dies\n\n</div>\n\nund dies\n\n</div>\n'
+
+
+@pytest.mark.parametrize("format", ["markdown", "mdx"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{KEPT}Eine Katze.\n", ["Eine Katze."]),
+        (KEPT.replace('translate="no"', 'class="a notranslate"'), []),
+        (KEPT.replace('<div translate="no">', '<div\n  translate="no"\n>'), []),
+        ('<div translate="no">\n\nDer Hund\n', ["Der Hund"]),  # without an end
+        ('```\n<div translate="no">\n```\n\nDer Hund\n\n</div>\n', ["Der Hund"]),
+        ('<div translate="yes">\n\nDer Hund\n\n</div>\n', ["Der Hund"]),
+    ],
+)
+def test_an_element_on_lines_of_its_own_may_stay(format: formats.Format, text: str, expected: list[str]) -> None:
+    found = list(formats.reader(format)(lines(f"Ein Haus.\n\n{text}")))
+    assert "".join(piece.text for piece in found) == f"Ein Haus.\n\n{text}"
+    assert [piece.text.strip() for piece in found if piece.translate] == ["Ein Haus.", *expected]
