@@ -309,10 +309,10 @@ def without_words(text: str) -> str:
                 "{name}",
                 'print("Hallo")  # Der Kommentar bleibt',
                 "    eingerückter Code",
-                "title: Der Hund",
                 "[ref]: https://b",
             ],
             [
+                "title: DER HUND",
                 "# DER HUND UND ",
                 "**WICHTIG**",
                 "[DIESER SEITE](",
