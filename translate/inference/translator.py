@@ -378,7 +378,8 @@ def stated_language(asked: str, target: str) -> str:
     Args:
         target: the language of the model that was found for it.
     """
-    return spelled(asked).replace("_", "-") if is_language_code(asked) and languages.region(asked) else target
+    is_in_region = asked != target and is_language_code(asked) and languages.region(asked)
+    return spelled(asked).replace("_", "-") if is_in_region else target
 
 
 def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
