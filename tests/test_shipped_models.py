@@ -97,7 +97,8 @@ def test_markdown_keeps_its_structure(tmp_path: Path) -> None:
     inline = re.compile(r"`[^`\n]+`|\]\([^)\s]+|<[^>\n]+>|https?://\S+\w|\{\w+\}")
     marks = re.compile(r"^\s*(?:[-*>|#=]|\d+\.)*\s?(?:\[.\])?", re.MULTILINE)
     for kind in (blocks, inline):
-        assert kind.findall(target) == kind.findall(source)
+        before, after = (re.sub("(?m)^title: .+", "title:", page) for page in (source, target))
+        assert kind.findall(after) == kind.findall(before)
     assert marks.findall(target) == marks.findall(source)
     assert target.count("\n") == source.count("\n")
     assert [line.count("|") for line in target.split("\n")] == [line.count("|") for line in source.split("\n")]

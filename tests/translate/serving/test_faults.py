@@ -244,7 +244,7 @@ def test_a_file_must_have_a_known_format_and_size(options: ServeOptions, tmp_pat
 
 
 def test_a_byte_order_mark_stays_and_does_not_hide_front_matter(server: Live, translator: Translator) -> None:
-    page = f"---\ntitle: {GERMAN}\n---\n\n{GERMAN}\n"
+    page = f"---\nlayout: {GERMAN}\n---\n\n{GERMAN}\n"
     for encoding in ("utf-8", "utf-8-sig"):
         answer = upload(server, "page.markdown", page.encode(encoding))
         translated = page.replace(f"\n{GERMAN}", f"\n{translator(GERMAN)}")
