@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # humanize writes German times in the wrong case, "vor 2 Tage", and says "vor ein Monat" of what was 13 months ago.
 #
-# Guess: with the language de_DE, `naturaltime` of two days is "vor 2 Tagen", of a day "vor einem Tag"; a million is
-#        "1,0 Million" or "1 Million".
+# Guess: with the language de_DE, `naturaltime` of two days is "vor 2 Tagen", of a day "vor einem Tag".
 # Miss:  the phrase is made of two messages, "%s ago" and "2 days", and the second is translated once, for times and
 #        durations alike, so it cannot have the dative that "vor" asks for. The future is "2 Tage ab jetzt". The German of
 #        "1 year, 1 month" is "ein Monat": a year is missing. Nothing but reading finds either: all messages are

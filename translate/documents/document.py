@@ -122,6 +122,7 @@ MODULES: dict[str, str] = {
 }
 
 _SAVE, _EXPORT, _CONVERT = "save it as {}", "export it as {}", "convert it to {}"
+_MESSAGES = "keep its texts in a file of messages, such as .json or .po"
 # Suffixes of other structured files, whose markup or code a translation as text would change, and what helps.
 _OTHERS = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".wpd", ".wps"), _SAVE.format(".docx or .odt")),
@@ -142,25 +143,8 @@ _OTHERS = {
     ".ipynb": _CONVERT.format(".md, as jupytext does"),
     **dict.fromkeys((".jsonl", ".ndjson"), _CONVERT.format(".csv or .tsv, and name the column with --column")),
     **dict.fromkeys((".eml", ".msg", ".mht", ".mhtml"), _SAVE.format(".html or .txt")),
-    **dict.fromkeys(
-        (
-            ".js",
-            ".mjs",
-            ".cjs",
-            ".jsx",
-            ".tsx",
-            ".vue",
-            ".svelte",
-            ".php",
-            ".py",
-            ".java",
-            ".kt",
-            ".swift",
-            ".go",
-            ".rb",
-        ),
-        "keep its texts in a file of messages, such as .json or .po",
-    ),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
+    **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
     **dict.fromkeys(
         (".tmx", ".tbx", ".plist", ".stringsdict", ".sub", ".sbv", ".svg", ".toml", ".ini"),
         "convert it to another format, or translate all of it as plain text with --format text",

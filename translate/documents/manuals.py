@@ -108,9 +108,8 @@ def _table(root: Token, reading: Reading, *, is_dita: bool) -> Table:
     def role(token: Token) -> Role | None:
         if token.start == root.start:
             return Role.UNIT
-        is_elsewhere = elements.get(token.name) is Role.PAIR and token.raw.endswith(
-            b"/>"
-        )  # it stands for words from there
+        # An empty element stands for words from elsewhere.
+        is_elsewhere = elements.get(token.name) is Role.PAIR and token.raw.endswith(b"/>")
         return Role.OBJECT if is_elsewhere else None
 
     return Table(
