@@ -420,6 +420,7 @@ def test_typing_stays_within_the_limit_of_requests(
         for n in range(30):
             page.keyboard.insert_text("das Kind " if n % 2 else "der Hund. ")
             page.clock.run_for(1000)
+            expect(page.locator("#progress")).to_be_hidden()  # the page's clock waits for the server
         page.clock.run_for(10_000)
         expect(page.locator("#output")).to_have_text(re.compile(r"(the dog\. ?a child ?){15}"))
         assert set(statuses) == {200}
