@@ -17,7 +17,7 @@ from translate.documents.archive import Archive
 from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
-from translate.documents.runs import NO_BREAK_HYPHEN, Holder, Item, TextRun, is_code_style, paragraph
+from translate.documents.runs import NO_BREAK_HYPHEN, HeldBytes, Holder, Item, TextRun, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -370,7 +370,7 @@ class _Reader:
             self._piece(atom)
 
     def _piece(self, atom: Atom) -> None:
-        raw = [self._holder, *atom.raw, b"</" + _name(self._holder) + b">"] if self._holder else atom.raw
+        raw = [HeldBytes(as_read(atom.raw))] if self._holder else atom.raw
         item = Item(atom.kind, atom.token._replace(cdata=False), atom.raw, run=self._run, parts=[(self._run, raw)])
         if self._styles.is_run(self._run):
             item.kind = AtomKind.OBJECT

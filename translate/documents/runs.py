@@ -26,6 +26,12 @@ from translate.documents.xml import (
 from translate.errors import UserError
 
 NO_BREAK_HYPHEN = "\u2011"
+
+
+class HeldBytes(bytes):
+    """Bytes within the element that holds a text, which a run of PowerPoint or a cell of Excel may have only once."""
+
+
 # Styles of Word, whose names are English in every version, of LibreOffice and of pandoc.
 _CODE_STYLE = re.compile(
     "source (?:code|text)|verbatim char|html (?:code|keyboard|preformatted|sample|typewriter|variable)|macro(?: text)?"
@@ -292,6 +298,7 @@ class _Writer:
         self._content = content
         self._run = _NO_RUN
         self._bases = [content.root]
+        self._text = b""  # of the element that holds text
 
     def item(self, item: Item) -> None:
         """Write an item as it was."""
@@ -303,7 +310,12 @@ class _Writer:
             self._bases.pop()
         for run, raw in item.parts:
             self._enter(run)
-            self.out += raw
+            for piece in raw:
+                if isinstance(piece, HeldBytes):
+                    self._text += piece
+                else:
+                    self._end_text()
+                    self.out.append(piece)
         if item.kind is AtomKind.OPEN:
             self._bases.append(item.run)
 
@@ -316,13 +328,20 @@ class _Writer:
         holder = self._content.holder
         text = text if holder.has_lines else text.replace("\n", " ")
         for n, part in enumerate(text.split(NO_BREAK_HYPHEN) if holder.hyphen else [text]):
-            self.out += holder.hyphen if n else []
-            data = self._content.escaped(part)
-            if part and holder.name:
-                space = b' xml:space="preserve"' if holder.says_space and part != part.strip() else b""
-                self.out += [b"<" + holder.name + space + b">", data, b"</" + holder.name + b">"]
-            elif part:
-                self.out.append(data)
+            if n:
+                self._end_text()
+                self.out += holder.hyphen
+            self._text += self._content.escaped(part)
+
+    def _end_text(self) -> None:
+        """Write the text until now, in one element."""
+        holder, text = self._content.holder, self._text
+        if text and holder.name:
+            space = b' xml:space="preserve"' if holder.says_space and text != text.strip() else b""
+            self.out.append(b"<" + holder.name + space + b">" + text + b"</" + holder.name + b">")
+        elif text:
+            self.out.append(text)
+        self._text = b""
 
     def _enter(self, run: TextRun) -> None:
         if run.key != self._run.key or bool(run.opening) != bool(self._run.opening):
@@ -332,5 +351,6 @@ class _Writer:
 
     def leave(self) -> None:
         """End the run that is open."""
+        self._end_text()
         self.out.append(self._run.closing)
         self._run = _NO_RUN

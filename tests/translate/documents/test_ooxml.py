@@ -604,6 +604,25 @@ def test_slides() -> None:
     assert [list(series.values) for series in plot.plots[0].series] == [[1.0, 2.0]]
 
 
+@pytest.mark.parametrize("text", [" vorn und hinten ", "hinten ", "eins_x000D_zwei ", " a &amp; b "])
+def test_a_run_of_a_slide_and_a_cell_have_one_element_of_text(text: str) -> None:
+    """The schemas allow one; PowerPoint calls a file with two damaged, and readers of cells take one alone."""
+    openpyxl, pptx = library("openpyxl"), library("pptx")
+    data = shared_strings(f'<si><t xml:space="preserve">{text}</t></si>')
+    with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
+        (item,) = ElementTree.fromstring(members.read("s.xml"))
+        expected = text.replace("&amp;", "&").upper().replace("_X000D_", "_x000D_")
+        assert [child.text for child in item] == [expected]
+    plain = text.replace("_x000D_", "").replace("&amp;", "&")
+    deck, book = pptx.Presentation(), openpyxl.Workbook()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text, book.active["A1"] = plain, plain
+    shown = pptx.Presentation(BytesIO(translated(saved(deck), "a.pptx", upper))).slides[0].shapes.title
+    assert shown.text == plain.upper()
+    assert all(len(found.findall("{*}t")) == 1 for found in shown._element.iter("{*}r"))
+    assert openpyxl.load_workbook(BytesIO(translated(saved(book), "a.xlsx", upper))).active["A1"].value == plain.upper()
+
+
 def test_cells() -> None:
     openpyxl, comments = library("openpyxl"), library("openpyxl.comments")
     file = openpyxl.Workbook()
