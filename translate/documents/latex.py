@@ -8,8 +8,8 @@ with a diaeresis, are read as letters too, and a quotation mark in a German tran
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -22,9 +22,10 @@ Node = Any  # of pylatexenc, which has no types
 
 # Macros: formatting around their argument, or around their last one; formatting until the end of a group.
 _FONTS = re.compile(
-    "text(?:bf|it|sc|sf|rm|sl|md|up|normal|superscript|subscript)|emph|underline|uline|enquote|mbox|hl|alert|structure"
+    "text(?:bf|it|sc|sf|rm|sl|md|up|normal|superscript|subscript|quote)|emph|underline|uline|enquote|[fm]box|makebox"
+    "|framebox|hl|alert|structure|hyperref|makecell|thead|only|uncover|visible|onslide"
 )
-_SECOND = re.compile("href|textcolor|hyperlink|multicolumn")
+_SECOND = re.compile("href|textcolor|f?colorbox|hyperlink|multicolumn|multirow|raisebox|(?:resize|scale|rotate)box")
 _DECLARATIONS = re.compile(
     "bf|it|em|sc|sf|rm|sl|(?:bf|md)series|(?:it|sc|sl|up)shape|(?:sf|rm)family|tiny|(?:script|footnote|normal)(?:size)"
     "|small|large|Large|LARGE|huge|Huge"
@@ -32,18 +33,35 @@ _DECLARATIONS = re.compile(
 # Texts of their own; notes within a text; what ends a text; what has no width; letters.
 _BLOCKS = re.compile(
     "part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|caption|(?:sub)?title|frame(?:sub)?title|abstract|dedication"
+    "|date|subject|markright"
 )
-_TITLES = re.compile("(?:sub)?title")
-_NOTES = re.compile("footnote(?:text)?|thanks|marginpar")
+_LAST_OF_BLOCKS = re.compile("addcontentsline|captionof")  # of which the last argument is such a text
+_TITLES = re.compile("(?:sub)?title|date|subject")
+_NOTES = re.compile("footnote(?:text)?|thanks|marginpar|todo|parbox")
 _ENDS = re.compile(
     r"\\|newline|linebreak|par|item|(?:big|med|small)skip|v(?:space|fill)|(?:new|clear)page|pagebreak|maketitle|hline"
-    "|(?:top|mid|bottom)rule|tableofcontents|centering|raggedright|appendix|tabularnewline"
+    "|(?:top|mid|bottom)rule|tableofcontents|centering|raggedright|appendix|tabularnewline|end(?:first|last)?(?:head|foot)"
+    "|q?quad|hfill|dotfill|hrulefill"
 )
-_POINTS = re.compile("label|index|(?:no)?indent|protect|nolinebreak|hypertarget|phantomsection|null")
+_RULES = re.compile("cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
+_POINTS = re.compile(
+    "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|nolinebreak|hypertarget|phantomsection|null"
+)
 _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[lLij]|l?dots|text(?:en|em)dash")
 # Macros without arguments; {} may follow one.
 _ALONE = re.compile(
-    rf"(?:{_ENDS.pattern})|(?:{_LETTERS.pattern})|[-%&$#_{{}} ,/]|(?:no)?indent|protect|null|phantomsection|nolinebreak"
+    rf"(?:{_ENDS.pattern})|(?:{_LETTERS.pattern})|[gf][lr]qq?|[-%&$#_{{}} ,/S]|euro|(?:no)?indent|protect|null"
+    "|phantomsection|nolinebreak|pause"
+)
+# After a macro or the beginning of an environment: an option, also that of a rule, or the slides of beamer it is on.
+_OPTION = re.compile(
+    r"\[(?:[^\[\]{}\n]|\n(?![ \t]*\n)|\{(?:[^{}]|\{[^{}]*\})*+\})*+\]|\([lr\d.{}a-z]*+\)(?=\{\d)"
+    r"|<(?:[\d,+.()@|:a-z -]|\\value\{\w+\})++>"
+)
+# A title in an option.
+_TITLED = re.compile(
+    r"[\[,]\s*(?:title|subtitle|caption|alt)\s*=\s*"
+    r"(?:\{(?P<group>[^{}\\$%#&~]*)\}|(?P<plain>[^\[\]{}\\$%#&~,\s]+(?:\s+[^\[\]{}\\$%#&~,\s]+)*))"
 )
 _DEFINITION = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))"
@@ -52,25 +70,37 @@ _DEFINITION = re.compile(
 )
 # The macro of which an argument begins, at the end of a text.
 _OPENS = re.compile(r"\\([A-Za-z]+)\*?((?:\[[^\[\]]*\]|\{[^{}]*\})*)\{\Z")
-_SPACES = {" ": " ", ",": "\u202f", "-": "", "/": ""}
+# Macros that stand for signs.
+_SAID = {
+    **{" ": " ", ",": "\u202f", "-": "", "/": "", "S": "\u00a7", "euro": "\u20ac"},
+    **{"glqq": "\u201e", "grqq": "\u201c", "glq": "\u201a", "grq": "\u2018"},
+    **{"flqq": "\u00ab", "frqq": "\u00bb", "flq": "\u2039", "frq": "\u203a"},
+}
 # Arguments of macros that pylatexenc does not know, as it writes them: a star, an optional and a mandatory argument.
 _KNOWN = {
     **dict.fromkeys(("part", "paragraph", "subparagraph", "caption"), "*[{"),
     **dict.fromkeys(("footnotetext", "marginpar"), "[{"),
-    **dict.fromkeys(("subtitle", "frametitle", "framesubtitle"), "[{"),
+    **dict.fromkeys(("subtitle", "frametitle", "framesubtitle", "subject"), "[{"),
     **dict.fromkeys(("parencite", "autocite", "textcite", "footcite"), "*[[{"),
 }
 _CODE = re.compile(r"(?:[vV]erbatim|lstlisting|minted|comment|tikzpicture|filecontents|alltt|thebibliography)\*?")
 _MATH = re.compile(r"(?:equation|align|gather|multline|eqnarray|math|displaymath|flalign|alignat)\*?")
-# Environments whose arguments are titles, and those that have none; a title and a setting, such as a length, of others.
+# Environments whose arguments are titles, whose option is one, which have settings alone, and which have none; a title
+# and a setting, such as a length, of others.
 _BOXES = re.compile("frame|(?:alert|example)?block")
+_THEOREMS = re.compile(
+    "theorem|lemma|corollary|proposition|definition|example|remark|proof|claim|conjecture|axiom|exercise|note"
+    "|satz|beweis|korollar|folgerung|beispiel|bemerkung|aufgabe",
+    re.IGNORECASE,
+)
+_DECLARED_THEOREM = re.compile(r"\\(?:newtheorem|declaretheorem)\*?\s*(?:\[[^\[\]]*\]\s*)?\{(\w+)\}")
+_TABLES = re.compile(r".*tab(?:le|ular|u).*|.*tblr.*|tabbing")
 _WITHOUT_ARGUMENTS = re.compile(
     "document|abstract|center|flush(?:left|right)|quot(?:e|ation)|verse|itemize|enumerate|description|titlepage|table|figure"
     "|landscape|sloppypar|small|footnotesize"
 )
 _TITLE = re.compile(r"\{\s*[^\W\d_a-z][^\W\d_]{2}")
 _SETTING = re.compile(r"\{(?:\s*[-\d.][^{}]*|[^{}\s]*)\}")
-_OPTIONS = re.compile(r"(?:<[^<>]*>|\[[^\[\]]*\])+")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _SIGNS = {"~": "\u00a0", "--": "\u2013", "---": "\u2014", "``": "\u201c", "''": "\u201d"}
 # Ligatures that every font has; and what begins a comment, a macro or a formula otherwise.
@@ -160,6 +190,8 @@ class _Reader:
     is_german: bool  # whether the translation is
     has_shorthands: bool
     own_fonts: frozenset[str]  # macros that the file defines, which show their argument as text
+    theorems: frozenset[str]  # environments that the file declares, whose option is a title
+    walker: Any
     values: list[Value] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
@@ -169,31 +201,67 @@ class _Reader:
     def text(self) -> str:
         return self.file.text
 
-    def nodes(self, nodes: Sequence[Node]) -> None:
-        """Read the nodes of a list."""
+    def nodes(self, nodes: Sequence[Node], start: int = 0) -> None:
+        """Read the nodes of a list, from a place on."""
         n = 0
         while n < len(nodes):
             node = nodes[n]
             n += 1
-            if node is None:
+            if node is None or node.pos + node.len <= start:
                 continue
             stop = node.pos + node.len
-            if _is(node, "LatexMacroNode"):
-                given = _arguments(node)
-                while n < len(nodes) and _is_argument(node, nodes[n], stop):
-                    given.append(nodes[n])
-                    stop = nodes[n].pos + nodes[n].len
-                    n += 1
-                self._macro(node, stop, given)
+            if node.pos < start:
+                self._words(start, stop)
+            elif _is(node, "LatexMacroNode"):
+                given, start = self._given(nodes, n - 1)
+                self._macro(node, start, given)
             else:
                 self._other(node, stop)
 
-    def end(self) -> None:
+    def _given(self, nodes: Sequence[Node], n: int) -> tuple[list[Node], int]:
+        """Return the arguments of a macro that are groups, and where the last one ends; few macros are known.
+
+        Args:
+            n: number of the macro among the nodes.
+        """
+        node = nodes[n]
+        given, stop = _arguments(node), node.pos + node.len
+        slides = _OPTION.match(self.text, node.pos + 1 + len(node.macroname))
+        if slides and slides[0].startswith("<"):  # the sign was taken for an argument
+            given, stop = [], slides.end()
+        elif node.macro_post_space or (node.nodeargd and node.nodeargd.argnlist):
+            return given, stop
+        for other in (nodes[i] for i in range(n + 1, len(nodes))):
+            if other is None or other.pos + other.len <= stop:
+                continue
+            while not _ALONE.fullmatch(node.macroname) and (option := _OPTION.match(self.text, stop)):
+                stop = option.end()
+            if other.pos + other.len <= stop:  # part of an option
+                continue
+            if other.pos != stop or not _is(other, "LatexGroupNode") or not _may_have(node, other):
+                break
+            given.append(other)
+            stop += other.len
+        return given, stop
+
+    def end(self, encode: Callable[[str], str] = str) -> None:
         """End the paragraph, and keep its text."""
         items, held = self.items, self.held
         self.items, self.held = [], []
         if value := _value(self.file, items, held, self.tag, self.is_ascii, self.is_german):
-            self.values.append(value)
+            self.values.append(replace(value, encode=encode))
+
+    def _beside(self, start: int, stop: int, nodes: Sequence[Node] = ()) -> None:
+        """Read the texts in a part of a paragraph that is kept: nodes, and titles in options."""
+        outer, n_values = (self.items, self.held), len(self.values)
+        self.items, self.held = [], []
+        self.nodes(nodes)
+        self.end()
+        for title in [] if nodes else _TITLED.finditer(self.text, start, stop):
+            self._words(*title.span(title.lastgroup or 0))
+            self.end(_in_braces if title.lastgroup == "plain" else str)
+        self.items, self.held = outer
+        self.held += [(start, stop)] * (len(self.values) > n_values)
 
     def _keep(self, start: int, stop: int, kind: str, pair: int = 0) -> None:
         self.items.append(_Item(start, min(stop, len(self.text)), "", kind, pair))
@@ -252,11 +320,16 @@ class _Reader:
     def _macro(self, node: Node, stop: int, given: Sequence[Node]) -> None:
         """Read a macro and its arguments."""
         name, last = node.macroname, given[-1] if given else None
-        if _ENDS.fullmatch(name) or _BLOCKS.fullmatch(name):
+        is_last = _LAST_OF_BLOCKS.fullmatch(name)
+        if is_last or any(kind.fullmatch(name) for kind in (_ENDS, _BLOCKS, _RULES)):
             self.end()
-            for one in given if _BLOCKS.fullmatch(name) or name == "item" else ():
+            for one in given[-1:] if is_last else given if _BLOCKS.fullmatch(name) or name == "item" else ():
                 self.nodes(one.nodelist)
                 self.end()
+        elif name == "texorpdfstring" and len(given) > 1:
+            inside, outside = given[0].pos + 1, given[0].pos + given[0].len - 1
+            self._pair(node.pos, inside, given[0].nodelist, outside, stop)
+            self._beside(outside, stop, given[1].nodelist)
         elif last and (
             _FONTS.fullmatch(name)
             or (name in self.own_fonts and len(given) == 1)
@@ -265,20 +338,16 @@ class _Reader:
             self._pair(node.pos, last.pos + 1, last.nodelist, last.pos + last.len - 1, stop)
         elif last and _NOTES.fullmatch(name):
             self._keep(node.pos, stop, "point")
-            self.held.append((node.pos, stop))
-            outer = self.items, self.held
-            self.items, self.held = [], []
-            self.nodes(last.nodelist)
-            self.end()
-            self.items, self.held = outer
+            self._beside(node.pos, stop, last.nodelist)
         elif _POINTS.fullmatch(name) or _DECLARATIONS.fullmatch(name):
             self._keep(node.pos, stop, "point")
-        elif name in _SPACES or name in "%&$#_{}":
-            self._say(node.pos, stop, _SPACES.get(name, name))
+        elif name in _SAID or name in "%&$#_{}":
+            self._say(node.pos, stop, _SAID.get(name, name))
         elif _LETTERS.fullmatch(name):
             self._say(node.pos, stop, self._read([node]))
         else:
             self._keep(node.pos, stop, "object")
+            self._beside(node.pos, stop)
 
     def _environment(self, node: Node, stop: int) -> None:
         name = node.environmentname
@@ -286,26 +355,36 @@ class _Reader:
             self._keep(node.pos, stop, "object")
             return
         self.end()
-        if _CODE.fullmatch(name):
-            return
-        nodes = [one for one in node.nodelist if one is not None]
         start = self.text.index("}", node.pos) + 1
-        if _BOXES.fullmatch(name) and (options := _OPTIONS.match(self.text, start)) and nodes:
-            start = options.end()
-            if nodes[0].pos < start <= nodes[0].pos + nodes[0].len:
-                first = nodes.pop(0)
-                self._words(start, first.pos + first.len)
-        while nodes and nodes[0].pos == start and _is(nodes[0], "LatexGroupNode"):
-            is_title = _BOXES.fullmatch(name) or _TITLE.match(self.text, start)
-            if _WITHOUT_ARGUMENTS.fullmatch(name) or not (is_title or _SETTING.match(self.text, start)):
-                break
-            argument = nodes.pop(0)
-            if is_title:
-                self.nodes(argument.nodelist)
+        nodes = [] if _CODE.fullmatch(name) else [one for one in node.nodelist if one is not None]
+        while not _WITHOUT_ARGUMENTS.fullmatch(name):
+            group = next((one for one in nodes if one.pos == start and _is(one, "LatexGroupNode")), None)
+            is_title = not _TABLES.fullmatch(name) and (_BOXES.fullmatch(name) or _TITLE.match(self.text, start))
+            if option := _OPTION.match(self.text, start):
+                self._option(name, option)
+                start = option.end()
+            elif group and (is_title or _TABLES.fullmatch(name) or _SETTING.match(self.text, start)):
+                self.nodes(group.nodelist if is_title else [])
                 self.end()
-            start = argument.pos + argument.len
-        self.nodes(nodes)
+                start += group.len
+            else:
+                break
+        self.nodes(nodes, start)
         self.end()
+
+    def _option(self, name: str, option: re.Match[str]) -> None:
+        """Read the option of an environment: a title, or settings with titles in them."""
+        if option[0].startswith("[") and (_THEOREMS.fullmatch(name) or name in self.theorems):
+            nodes, _, _ = self.walker.get_latex_nodes(option.start() + 1, stop_upon_closing_brace="]")
+            self.nodes(nodes)
+            self.end()
+        else:
+            self._beside(*option.span())
+
+
+def _in_braces(text: str) -> str:
+    """Return a value of an option; in braces if it would end before its end."""
+    return "{" + text + "}" if re.search(r"[,=\[\]]", text) else text
 
 
 def _own_fonts(text: str) -> frozenset[str]:
@@ -345,13 +424,11 @@ def _arguments(node: Node) -> list[Node]:
     return [one for one in found if one is not None and _is(one, "LatexGroupNode")]
 
 
-def _is_argument(node: Node, other: Node, stop: int) -> bool:
-    """Return whether a group directly after a macro may be its argument, as pylatexenc does not know the macro."""
-    if other is None or other.pos != stop or not _is(other, "LatexGroupNode") or node.macro_post_space:
-        return False
+def _may_have(node: Node, group: Node) -> bool:
+    """Return whether a group directly after a macro may be its argument."""
     if _ALONE.fullmatch(node.macroname):
-        return not other.nodelist
-    return not (node.nodeargd and node.nodeargd.argnlist) and not _DECLARATIONS.fullmatch(node.macroname)
+        return not group.nodelist
+    return not _DECLARATIONS.fullmatch(node.macroname)
 
 
 def _value(
@@ -428,12 +505,13 @@ def read(data: bytes, reading: Reading) -> Values:
         is_german=reading.is_target("de"),
         has_shorthands=shorthands is not None and without_region(reading.source) in ("de", ""),
         own_fonts=_own_fonts(file.text),
+        theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
+        walker=walker.LatexWalker(
+            _without_code(file.text) + _END, latex_context=_macros(walker), tolerant_parsing=False
+        ),
     )
     try:
-        found = walker.LatexWalker(
-            _without_code(file.text) + _END, latex_context=_macros(walker), tolerant_parsing=False
-        )
-        nodes, _, _ = found.get_latex_nodes()
+        nodes, _, _ = reader.walker.get_latex_nodes()
         whole = [one for one in nodes if _is(one, "LatexEnvironmentNode") and one.environmentname == "document"]
         for title in _titles(nodes) if whole else ():
             reader.nodes([title])

@@ -265,6 +265,16 @@ def test_the_argument_of_a_macro_is_text_if_its_definition_shows_it(definition: 
         (r"\begin{wrapfigure}{r}{0.5 \textwidth} Some text.\end{wrapfigure}", ["Some text."]),
         (r"\begin{multicols}{2} Some text.\end{multicols}", ["Some text."]),
         (r"\begin{center}{Some} text.\end{center}", ["<g1>Some</g1> text."]),
+        (r"\begin{longtable}[]{@{}ll>{\bfseries}p{(\linewidth - 2pt)}@{}}Some text.\end{longtable}", ["Some text."]),
+        (r"\begin{minipage}[b]{0.5\linewidth}Some text.\end{minipage}", ["Some text."]),
+        (r"\begin{proof}[Proof of \ref{a}] Some text.\end{proof}", ["Proof of <g2/>", "Some text."]),
+        (
+            r"\newtheorem{fact}{Fact}\begin{fact}[\emph{Main} fact]Some text.\end{fact}",
+            ["<g1>Main</g1> fact", "Some text."],
+        ),
+        (r"\begin{tcolorbox}[colback=red, title=A note]Some text.\end{tcolorbox}", ["A note", "Some text."]),
+        (r"\begin{tcolorbox}[title={A note, really},x=1]Some text.\end{tcolorbox}", ["A note, really", "Some text."]),
+        (r"Some text.\begin{lstlisting}[caption={A program}]x{\end{lstlisting}", ["Some text.", "A program"]),
     ],
 )
 def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, expected: list[str]) -> None:
@@ -272,6 +282,55 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
     data = rf"\documentclass{{beamer}}\begin{{document}}{inside}\end{{document}}".encode()
     assert texts("a.tex", data) == expected
     assert translated("a.tex", data, lambda text: text.replace(".", "!")) == data.replace(b"text.", b"text!")
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        (r"see \hyperref[sec:a]{the start} of it", ["see <g2>the start</g2> of it"]),
+        (r"A word\todo[inline]{Not done.} here", ["A word<g2></g2> here", "Not done."]),
+        (r"\makebox[3cm][l]{A box} and \parbox[t]{5cm}{another}", ["<g1>A box</g1> and", "another"]),
+        (r"see \unknown[page~5, \emph{a}]{x}[y]{z} there", ["see <g2/> there"]),
+        (
+            r"\begin{longtable}{ll}a word & b \\ \cmidrule(lr){2-3} \multirow{2}{*}{House} & d\end{longtable}",
+            ["a word", "b", "House", "d"],
+        ),
+        (
+            r"\begin{itemize}\item<1-> First \textbf<2>{bold} \only<3->{last}\end{itemize}",
+            ["First <g2>bold</g2> <g6>last</g6>"],
+        ),
+        (r"A note\footnote<\value{beamerpauses}->[frame]{Of it.} here", ["A note<g2></g2> here", "Of it."]),
+        (r"\section{The \texorpdfstring{$\alpha$}{alpha} rays}", ["The <g2><g3/></g2> rays", "alpha"]),
+        (r"A picture \includegraphics[alt={Of a house},width=2cm]{a} there", ["A picture <g2/> there", "Of a house"]),
+        (r"\addcontentsline{toc}{section}{The sources}", ["The sources"]),
+        (r"Some [in brackets] and \LaTeX{} [too]", ["Some [in brackets] and <g2/> [too]"]),
+    ],
+)
+def test_options_of_macros_are_no_text(inside: str, expected: list[str]) -> None:
+    """Keys of references, alignments and columns of rules went to the model, and files no longer compiled."""
+    data = rf"\documentclass{{beamer}}\begin{{document}}{inside}\end{{document}}".encode()
+    assert texts("a.tex", data) == expected
+    assert unchanged("a.tex", data) == (data, data)
+    assert translated("a.tex", data, upper).lower() == data.lower()
+
+
+def test_quotation_marks_and_signs_by_macros_are_signs() -> None:
+    data = rb"Das \glqq Haus\grqq{} in \S~5"
+    assert texts("a.tex", data) == ["Das \u201eHaus\u201c in \u00a7\u00a05"]
+    assert translated("a.tex", data, upper) == rb"DAS ,,HAUS`` IN {\textsection}~5"
+
+
+@pytest.mark.parametrize("option", ["title=A note", "title={A note}"])
+def test_a_title_in_an_option_stays_one_value(option: str) -> None:
+    data = rf"\begin{{tcolorbox}}[{option},x=1]Some text.\end{{tcolorbox}}".encode()
+    written = translated("a.tex", data, lambda text: f"{text}, so")
+    assert written.startswith(rb"\begin{tcolorbox}[title={A note, so},x=1]")
+
+
+@pytest.mark.parametrize("title", [r"\texorpdfstring{A title}{A title}", "A title"])
+def test_titles_and_dates_of_the_preamble_are_texts(title: str) -> None:
+    data = rf"\documentclass{{beamer}}\title{{{title}}}\date{{In May}}\begin{{document}}\end{{document}}".encode()
+    assert texts("a.tex", data) == [*["A title"] * title.count("A title"), "In May"]
 
 
 def test_a_tie_before_a_reference_stays() -> None:
