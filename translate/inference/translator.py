@@ -191,7 +191,7 @@ class Translator:
         for paragraph, translation in zip(paragraphs, found, strict=True):
             self._raise_if_cancelled()
             text = paragraph.laid_out(translation.text)
-            if text is not None and paragraph.piece.form == "language":
+            if text is not None and paragraph.piece.form in ("language", "code"):
                 from translate.text.markup import with_language  # which only pages need
 
                 text = with_language(text, self.engine.spec.source, self.language)

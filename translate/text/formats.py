@@ -199,6 +199,8 @@ def content(piece: Piece) -> str:
         from translate.text.scalars import text_of  # imports PyYAML, which few texts need
 
         return text_of(piece.text, piece.form) or ""
+    if piece.form == "code":  # nothing to translate
+        return ""
     if piece.form == "capitals":
         return capwords(piece.text, " ")
     return piece.text.replace('""', '"') if piece.form == "quoted" else piece.text
@@ -212,7 +214,10 @@ def written(text: str, piece: Piece) -> str:
     if piece.form in ("yaml", "toml"):
         from translate.text.scalars import scalar_of
 
-        return piece.text if text == content(piece) else scalar_of(text, piece.text, piece.form) or piece.text
+        new = None if text == content(piece) else scalar_of(text, piece.text, piece.form)
+        return piece.text if new is None else wrapped(new, piece.text) or new
+    if piece.form == "code":
+        return piece.text
     if piece.form == "capitals":
         return text.upper()
     if piece.form == "title":
@@ -302,7 +307,7 @@ def prose(texts: Sequence[str], format: Format | None, column: int = 1) -> Itera
         format, column: as for `reader`.
     """
     lines = (line for text in texts for line in text.splitlines(keepends=True))
-    found = (piece.text for piece in reader(format, column=column)(lines) if piece.translate)
+    found = (content(piece) for piece in reader(format, column=column)(lines) if piece.translate)
     first = next(found, None)
     yield from texts if first is None else (markup(format).sub(" ", text) for text in chain([first], found))
 
@@ -365,7 +370,7 @@ class Paragraph:
 
     def laid_out(self, translation: str) -> str | None:
         """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
-        if "\n" not in self.piece.text:
+        if "\n" not in self._source:
             return written(translation, self.piece)
         if translation == self.plain:
             return self._released(self._source)

@@ -1,7 +1,7 @@
 """Markdown and HTML as pieces to translate and pieces to copy.
 
-    Markdown   paragraphs and titles in front matter are translated; code, other front matter, rules of tables and marks
-               of blocks are copied
+    Markdown   paragraphs and strings of front matter that people read are translated; code, other front matter, rules
+               of tables and marks of blocks are copied
     MDX        as Markdown; imports, exports and expressions are copied
     HTML       text is translated, also in drawings; comments, scripts, code and translate="no" are copied, but for
                translate="yes" in it, and tags, but for attributes that people see or hear
@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from translate.text.placeholders import (
     BBCODE,
@@ -94,11 +94,15 @@ _LONGEST_FRONT_MATTER = 2**20  # characters
 # value in one line.
 _READ_KEYS = (
     "title|linkTitle|subtitle|description|summary|excerpt|abstract|lead|tagline|caption|sidebar_label|sidebarTitle"
-    "|sidebar_title|pagination_label|nav_title|navTitle"
+    "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt"
 )
 _READ_VALUE = re.compile(
-    rf"""(?:["']?(?:{_READ_KEYS})["']?)\s*[:=]\s+"""
-    r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++)"""
+    rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?:{_READ_KEYS})["']?\s*[:=]\s+"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++|["'][^\n]*)"""
+)
+_BLOCK_OF_YAML = re.compile(r"[|>][-+\d]{0,2}")  # the text is in the next lines
+_READ_CODE = re.compile(
+    r"""(?:lang|language|locale)\s*[:=]\s+["']?(?P<code>[a-z]{2,3}(?:[-_]\w{2,4})*)["']?\s*(?:#.*)?\s*\Z"""
 )
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
@@ -416,19 +420,51 @@ def _front_matter(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
 
 
 def _metadata(lines: list[str]) -> Iterator[Piece]:
-    """Yield the pieces of front matter; strings that people read are translated, if they stand in one line."""
+    """Yield the pieces of front matter; strings that people read are translated, and the code of the language."""
     syntax: Syntax = "toml" if lines and lines[0].startswith("+++") else "yaml"
-    for line in lines:
-        if match := _READ_VALUE.match(line):
-            from translate.text.scalars import text_of  # imports PyYAML, which few texts need
+    waiting = deque(lines)
+    while waiting:
+        line = waiting.popleft()
+        if code := _READ_CODE.match(line):
+            yield from _around(line, *code.span("code"), "code")
+        elif value := _READ_VALUE.match(line):
+            below = []
+            while syntax == "yaml" and waiting and _is_below(waiting, len(value["before"])):
+                below.append(waiting.popleft())
+            if below and _BLOCK_OF_YAML.fullmatch(value["value"]):
+                yield Piece(line, translate=False)
+                for is_blank, part in itertools.groupby(below, lambda line: not line.strip()):
+                    text = "".join(part)
+                    yield from [Piece(text, translate=False)] if is_blank else paragraph(text)
+            else:
+                yield from _scalar("".join([line, *below]), value, syntax)
+        else:
+            yield Piece(line, translate=False)
 
-            text = text_of(match["value"], syntax)
-            if text and text == text_of(line[match.start("value") :], syntax) and re.search(r"[^\W\d_]", text):
-                yield Piece(line[: match.start("value")], translate=False)
-                yield Piece(match["value"], True, syntax)
-                yield Piece(line[match.end("value") :], translate=False)
-                continue
-        yield Piece(line, translate=False)
+
+def _is_below(lines: Iterable[str], column: int) -> bool:
+    """Return whether the next line that is not blank goes on with the value of a key in a column."""
+    line = next((line for line in lines if line.strip()), "")
+    return len(line) - len(line.lstrip(" ")) > column
+
+
+def _scalar(text: str, found: re.Match[str], syntax: "Syntax") -> Iterator[Piece]:
+    """Yield the pieces of a key and its value, which may have several lines; one that is no string is copied."""
+    from translate.text.scalars import text_of  # imports PyYAML, which few texts need
+
+    start = found.start("value")
+    stop = found.end("value") if text == found.string else len(text.rstrip())
+    value = text_of(text[start:stop], syntax)
+    is_read = value and value == text_of(text[start:], syntax) and "\n" not in value and re.search(r"[^\W\d_]", value)
+    yield from _around(text, start, stop, syntax) if is_read else [Piece(text, translate=False)]
+
+
+def _around(line: str, start: int, stop: int, form: Literal["code", "yaml", "toml"]) -> Iterator[Piece]:
+    """Yield a part of a line to translate, and what is around it."""
+    yield Piece(line[:start], translate=False)
+    yield Piece(line[start:stop], True, form)
+    if stop < len(line):
+        yield Piece(line[stop:], translate=False)
 
 
 def _kept(line: str, containers: Iterable[re.Pattern[str]]) -> tuple[int, int]:
@@ -549,7 +585,12 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _TAG_OR_ENTITY = re.compile(r"<[^<>]*>|&#?\w+;")
-LANGUAGE = re.compile(r"""(?i)(\s(?:xml:)?lang\s*=\s*["']?)([a-z]{2,3})(?:[-_][\w-]*)?(?=["'\s/>])""")
+# In an attribute, or in an element `meta` that is about the language.
+LANGUAGE = re.compile(
+    r"""(?i)(\s(?:xml:)?lang\s*=\s*["']?"""
+    r"""|\A<meta\s[^<>]*?=\s*["']?(?:content-language|og:locale|(?:dc\.)?language)["']?\s+content\s*=\s*["']?)"""
+    r"""([a-z]{2,3})([-_][\w-]*)?(?=["'\s/>])"""
+)
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
 
@@ -667,13 +708,20 @@ def _is_part_of_line(name: str, tag: str, run: str) -> bool:
 
 
 def with_language(tag: str, source: str, target: str) -> str:
-    """Return a tag that states the language of a translation in the place of that of its source, in any region."""
+    """Return a tag, or a code, that states the language of a translation in the place of that of its source.
+
+    The region of the source is left out, as it says nothing about the target.
+    """
     base, code = re.split("[-_]", source.lower())[0], target.replace("_", "-")
 
-    def stated(match: re.Match[str]) -> str:
-        return match[1] + code if match[2].lower() == base else match[0]
+    def stated(language: str, region: str) -> str:
+        own = code.replace("-", "_") if region.startswith("_") else code
+        return own if language.lower() == base else language + region
 
-    return LANGUAGE.sub(stated, tag)
+    if not tag.startswith("<"):
+        language = re.split("[-_]", tag)[0]
+        return stated(language, tag.removeprefix(language))
+    return LANGUAGE.sub(lambda match: match[1] + stated(match[2], match[3] or ""), tag)
 
 
 def _texts(run: str) -> list[Piece]:

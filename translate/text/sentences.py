@@ -78,13 +78,15 @@ class Piece:
         translate: whether it is translated or copied.
         form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
             "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; "capitals" for a name or sound
-            in subtitles; "title" in quotation marks of Markdown; "language" for a tag of HTML that states the language;
-            "yaml" or "toml" for a string of front matter, with its quotes.
+            in subtitles; "title" in quotation marks of Markdown; "language" for a tag of HTML that states the language
+            and "code" for its code in front matter; "yaml" or "toml" for a string of front matter, with its quotes.
     """
 
     text: str
     translate: bool
-    form: Literal["", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language", "yaml", "toml"] = ""
+    form: Literal[
+        "", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language", "code", "yaml", "toml"
+    ] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:

@@ -360,12 +360,35 @@ def test_strings_of_front_matter_are_read_back(form: Literal["yaml", "toml"], te
         ('title: "a', []),
         ("title: 'a' b", []),
         ("layout: a", []),
-        ("  title: a", []),
+        ("  title: a", ["a"]),
+        ("- title: a", ["a"]),
         ("titles: a", []),
+        ("title: >-\n  a b\n  c\n\n  d\ny: e", ["a b\n  c", "d"]),
+        ("title: |\n  a\nx: y", ["a"]),
+        ("title: a b\n  c d", ["a b\n  c d"]),
+        ("title: 'a b\n  c d'\nx: y", ["'a b\n  c d'"]),
+        ('title: "a\n  b: c"', ['"a\n  b: c"']),
+        ("title:\n  x: y", []),
+        ("title: a\n  x: y", []),
+        ("a:\n  - x: y\n    text: a: b\n    details: c", ["c"]),
+        ("lang: de", ["de"]),
+        ("locale: 'de_DE' # c", ["de_DE"]),
+        ("lang: Deutsch", []),
     ],
 )
 def test_front_matter_has_strings_that_people_read(line: str, expected: list[str]) -> None:
     assert language("markdown", f"---\nx: y\n{line}\n---\nz\n") == [*expected, "z"]
+
+
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_a_string_of_front_matter_in_several_lines_is_written_in_as_many(quote: str) -> None:
+    """PyYAML and Decap write long strings so; of the first line alone half a sentence was translated."""
+    piece = Piece(f"{quote}A long sentence, that\n  goes on{quote}", True, "yaml")
+    text = Paragraph(piece, "markdown").laid_out("So ist ein: langer Satz")
+    assert text is not None
+    assert text.count("\n") == 1
+    assert yaml.safe_load(f"title: {text}") == {"title": "So ist ein: langer Satz"}
+    assert Paragraph(piece, "markdown").laid_out("A long sentence, that goes on") == piece.text
 
 
 def test_front_matter_in_toml_has_strings_that_people_read() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.formats import reader, wrapped
-from translate.text.markup import LANGUAGE, markdown, paragraph, read_html, with_language
+from translate.text.formats import content, reader, wrapped
+from translate.text.markup import LANGUAGE, markdown, paragraph, read_html, read_markdown, with_language
 from translate.text.translation import Format
 
 MARKDOWN = markdown()
@@ -62,12 +62,25 @@ def test_a_paragraph_keeps_its_text(text: str) -> None:
         ("<p LANG=DE class=x>", "<p LANG=pt-BR class=x>"),
         ('<p lang="fr">', '<p lang="fr">'),
         ('<p data-lang="de" hreflang="de" lang>', '<p data-lang="de" hreflang="de" lang>'),
+        ('<meta http-equiv="Content-Language" content="de">', '<meta http-equiv="Content-Language" content="pt-BR">'),
+        ('<meta property="og:locale" content="de_DE" />', '<meta property="og:locale" content="pt_BR" />'),
+        ('<meta name="author" content="de">', '<meta name="author" content="de">'),
     ],
 )
 def test_a_page_states_the_language_of_its_translation(tag: str, expected: str) -> None:
     assert with_language(tag, "de", "pt_BR") == expected
     (piece,) = read_html([tag])
     assert piece.form == ("language" if LANGUAGE.search(tag) else "")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("de", "pt-BR"), ("de-AT", "pt-BR"), ("de_DE", "pt_BR"), ("fr", "fr"), ("den", "den")]
+)
+def test_front_matter_states_the_language_of_its_translation(code: str, expected: str) -> None:
+    pieces = list(read_markdown(["---\n", f"lang: {code}\n", "---\n"]))
+    (piece,) = [piece for piece in pieces if piece.translate]
+    assert (piece.text, piece.form, content(piece)) == (code, "code", "")
+    assert with_language(code, "de", "pt_BR") == expected
 
 
 @pytest.mark.parametrize(
