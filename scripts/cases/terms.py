@@ -25,7 +25,7 @@ from harness import Case, add_sets, name_of, read_set, seconds_of
 from records import Record, linked
 
 from translate.inference.translator import Translator
-from translate.text.placeholders import Glossary, missing_terms
+from translate.text.glossary import Glossary, missing_terms
 from translate.text.translation import Document, Translation
 
 _WORD = re.compile(r"[^\W\d_]{4,}")

@@ -23,19 +23,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from translate.text import languages, placeholders, sentences
-from translate.text.placeholders import (
-    MAY_BE_MARKED,
-    PLACEHOLDER,
-    Glossary,
-    Protected,
-    missing_terms,
-    without_symbols,
-)
+from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Protected, without_symbols
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
 
-if TYPE_CHECKING:  # formatting is imported where a text has some: a plain one starts sooner
+if TYPE_CHECKING:  # imported where a text has formatting or a glossary: a plain one starts sooner
     from translate.inference.formatting import Aligner
+    from translate.text.glossary import Glossary
 
 Translations = dict[str, Translation]  # of each sentence; in the checks, of each protected one
 
@@ -89,7 +83,7 @@ class Rules:
     segments: bool = True
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
-    glossary: Glossary | None = None
+    glossary: "Glossary | None" = None
     knows: Callable[[str], bool] = lambda word: True
     aligner: "Aligner | None" = None
     raise_if_cancelled: Callable[[], None] = never_cancelled
@@ -562,12 +556,14 @@ def _early_end(output: str, source: str) -> list[tuple[int, int]]:
     return [match.span() for match in places if n_words <= len(_WORD.findall(source[: match.end()]))][:1]
 
 
-def check_terms(found: Translations, model: Model, rules: Rules, glossary: Glossary) -> Translations:
+def check_terms(found: Translations, model: Model, rules: Rules, glossary: "Glossary") -> Translations:
     """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
 
     Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
     after all, such as that of a sentence that is kept, is flagged.
     """
+    from translate.text.glossary import missing_terms
+
     targets = {text: _targets(text, rules, glossary) for text in found}
     lacking = {text: lost for text, said in found.items() if (lost := missing_terms(said.text, targets[text]))}
     best, kept = dict(found), set[str]()
@@ -594,14 +590,14 @@ def check_terms(found: Translations, model: Model, rules: Rules, glossary: Gloss
     return best | {text: best[text].flagged("term") for text in lacking}
 
 
-def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
+def _targets(text: str, rules: Rules, glossary: "Glossary") -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
     rules.raise_if_cancelled()
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 
 
-def _between_terms(text: str, rules: Rules, glossary: Glossary) -> list[Piece]:
+def _between_terms(text: str, rules: Rules, glossary: "Glossary") -> list[Piece]:
     """Divide a sentence at its terms, which are copied as target terms."""
     clean = _clean(text, rules)
     terms = glossary.find(clean)

@@ -27,7 +27,7 @@ from translate.models.registry import lacking_rules, locate
 from translate.options import is_language_code, spelled
 from translate.text import formats, languages
 from translate.text.formats import TABLES, WINDOW, Paragraph, windows
-from translate.text.placeholders import Glossary, in_language, tagged
+from translate.text.placeholders import in_language, tagged
 from translate.text.sentences import Piece
 from translate.text.translation import (
     Document,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from translate.documents.document import Reading, Unit
     from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine
     from translate.inference.torch_engine import TorchEngine, TorchPrecision
+    from translate.text.glossary import Glossary
 
 FIRST_TEXTS = 16  # of an iterator that are translated together
 
@@ -477,18 +478,20 @@ def _torch(model_folder: ModelFolder) -> "TorchEngine":
 
 
 def open_glossary(
-    terms: Path | str | Mapping[str, str] | Glossary | None, source: str = "", target: str = ""
-) -> Glossary | None:
+    terms: Path | str | Mapping[str, str] | None, source: str = "", target: str = ""
+) -> "Glossary | None":
     """Return the glossary of a file or a mapping; UserError, one sentence with the line, if it is wrong.
 
     Args:
         terms: of a translation memory (.tmx), each source segment is a term with its first translation.
         source, target: languages of the memory's pairs.
     """
-    if terms is None or isinstance(terms, Glossary):
-        return terms
+    if terms is None:
+        return None
+    from translate.text.glossary import Glossary  # which most texts have none of
+
     if isinstance(terms, Mapping):
-        return Glossary.of(terms)
+        return terms if isinstance(terms, Glossary) else Glossary.of(terms)
     if Path(terms).suffix.lower() != ".tmx":
         return Glossary.read(read_lines(Path(terms)), str(terms))
     from translate.documents import tmx  # imports a parser of XML

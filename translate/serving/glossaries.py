@@ -8,7 +8,7 @@ from collections.abc import Callable, ItemsView, Iterator, Mapping
 
 from translate.errors import UserError
 from translate.serving.access import RefusedError
-from translate.text.placeholders import Glossary
+from translate.text.glossary import Glossary
 
 Terms = dict[str, str] | str  # as a request has them: a mapping, or the lines of a file
 

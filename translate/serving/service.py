@@ -37,7 +37,7 @@ from translate.serving.engines import (
 from translate.serving.schemas import Formality
 from translate.text import formats, languages
 from translate.text.formats import FORMATS, Paragraph
-from translate.text.placeholders import Glossary
+from translate.text.glossary import Glossary
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Format, FormOfAddress, Search, Translation
 

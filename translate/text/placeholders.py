@@ -1,90 +1,32 @@
-"""Parts of a text whose translation is given: placeholders, which stay unchanged, and the terms of a glossary.
+"""Placeholders: markup, variables, addresses, code and other parts of a text that stay unchanged in a translation.
 
-A placeholder is markup, a variable, an address or code. It is replaced by a symbol before the search. A model trained
-with the symbols copies them to the right places; `restore` puts the originals back, byte for byte, if each symbol
-occurs exactly once. Only what is certain to be no prose is a placeholder; `placeholders.toml` lists the kinds.
-
-A term of a glossary is translated freely first; if the target term is then missing, a symbol stands for it in a new
-search. A line of the glossary's file is one or more forms, separated by bars, a tab, and the target term:
-
-    Hund|Hundes	dog
-    Hunde|Hunden	dogs
-
-A form matches as whole words, in the capital and small letters that it is given in, and with a capital at the beginning
-of a sentence too. Of several terms in one place the longest is taken.
+A placeholder is replaced by a symbol before the search. A model trained with the symbols copies them to the right
+places; `restore` puts the originals back, byte for byte, if each symbol occurs exactly once. Only what is certain to be
+no prose is a placeholder; `placeholders.toml` lists the kinds.
 """
 
-import functools
 import itertools
 import re
 import tomllib
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-from translate.errors import UserError
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 MOST_SYMBOLS = 99
 
 _TABLE = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(encoding="utf-8"))
 _PARTS: dict[str, str] = _TABLE["parts"]
-_KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
+KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
 
-PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
-KEPT_ELEMENT = re.compile("|".join(_KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
-_MESSAGE = re.compile(_KINDS["message"])
-EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
-_START_TAG = re.compile(rf"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"'{{]++|"[^"]*+"|'[^']*+'|{EXPRESSION}|\{{)*+>""")
-_ATTRIBUTE = re.compile(  # or an expression or value in which there is none
-    rf"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')|"[^"]*"|'[^']*'|{EXPRESSION}"""
-)
-_SHOWN_NAME = re.compile(
-    r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content)\s*=\s*["']"""
-)
-_LINK_TITLE = re.compile(
-    r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
-)
+PLACEHOLDER = re.compile("|".join(KINDS.values()), re.DOTALL)
+KEPT_ELEMENT = re.compile("|".join(KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
-# Attributes by which the content of an element of HTML stays.
-NOT_TRANSLATED = re.compile(
-    r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
-    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
-    re.IGNORECASE,
-)
-TRANSLATED = re.compile(r"(?i)(?<![\w-])translate\s*=\s*(?:\"(?:yes)?\"|'(?:yes)?'|yes(?=[\s/]|\Z))")  # as in HTML
-# Attributes of HTML that people see or hear, by their elements; "" stands for all.
-_SHOWN = {
-    "": {
-        *("alt", "title", "placeholder", "summary", "label", "aria-label", "aria-description", "aria-placeholder"),
-        *("aria-roledescription", "aria-valuetext"),
-    },
-    "th": {"abbr"},
-    "math": {"alttext"},
-}
-_BUTTONS = {"button", "submit", "reset"}
-_DESCRIPTIONS = re.compile(r"description|(?:og|twitter):(?:title|description|image:alt)")
 # The tags of the texts of documents, which stand for formatting and objects of any kind.
 DOCUMENT_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")
 PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
-# Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(
-    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
-    r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
-)
-_SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
-
-_ALONE = re.compile(
-    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
-    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
-)
-TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
-MAY_BE_MARKED = re.compile(r"[<\[\]*_~]")  # every mark of formatting has one, and most sentences have none
-LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
-EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
 
 @dataclass(frozen=True)
@@ -93,18 +35,6 @@ class Protected:
 
     text: str
     originals: tuple[str, ...]
-
-
-def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
-    """Return the names of the attributes of an element of HTML whose values are text, which people see or hear."""
-    if name in ("link", "style"):  # which name style sheets
-        return []
-    shown = {*_SHOWN[""], *_SHOWN.get(name, ())}
-    if name == "input" and attributes.get("type", "").lower() in _BUTTONS:
-        shown.add("value")
-    elif name == "meta" and _DESCRIPTIONS.fullmatch((attributes.get("name") or attributes.get("property", "")).lower()):
-        shown.add("content")
-    return [name for name in attributes if name in shown]
 
 
 def symbol(i: int) -> str:
@@ -132,16 +62,6 @@ def mask(text: str, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> 
     return _replaced(text, given, before)
 
 
-def _replaced(text: str, spans: Iterable[tuple[int, int, str]], before: Sequence[str] = ()) -> Protected:
-    """Return the text with symbols for spans, each with its original; `before` are the originals of lower numbers."""
-    parts, originals, end = list[str](), [*before], 0
-    for start, stop, original in spans:
-        parts += [text[end:start], symbol(len(originals))]
-        originals.append(original)
-        end = stop
-    return Protected("".join([*parts, text[end:]]), tuple(originals))
-
-
 def mask_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Protected:
     """Replace spans of a protected text by symbols that stand for other texts.
 
@@ -154,6 +74,216 @@ def mask_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Prot
         return Protected(protected.text, (*protected.originals, *(original for _, _, original in spans)))
     held = [(*match.span(), protected.originals[int(match[1]) - 1]) for match in SYMBOL.finditer(protected.text)]
     return _replaced(protected.text, sorted([*held, *spans]))
+
+
+def _replaced(text: str, spans: Iterable[tuple[int, int, str]], before: Sequence[str] = ()) -> Protected:
+    """Return the text with symbols for spans, each with its original; `before` are the originals of lower numbers."""
+    parts, originals, end = list[str](), [*before], 0
+    for start, stop, original in spans:
+        parts += [text[end:start], symbol(len(originals))]
+        originals.append(original)
+        end = stop
+    return Protected("".join([*parts, text[end:]]), tuple(originals))
+
+
+def restore(translation: str, originals: tuple[str, ...]) -> str | None:
+    """Return the translation with the originals in place of the symbols; None unless each occurs exactly once."""
+    found = [int(number) - 1 for number in SYMBOL.findall(translation)]
+    if sorted(found) != list(range(len(originals))):
+        return None
+    return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
+
+
+# Finding placeholders
+
+# Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
+_SIGN = re.compile(
+    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
+    r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
+)
+_SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
+
+
+def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
+    """Return where the placeholders of a sentence start and stop.
+
+    They are found in composed letters, as an accent by itself would end a name.
+    """
+    if not may_match(sentence, pattern):
+        return []
+    shown, places = composed(sentence)
+    return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
+
+
+def may_match(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
+    return not any(pattern is signed for signed in _SIGNED) or _SIGN.search(text) is not None
+
+
+def composed(text: str) -> tuple[str, Sequence[int]]:
+    """Return the text with composed letters, and the place in `text` of each of its characters and of its end."""
+    if unicodedata.is_normalized("NFC", text):
+        return text, range(len(text) + 1)
+    starts = [i for i, character in enumerate(text) if not i or not unicodedata.combining(character)]
+    composed = [unicodedata.normalize("NFC", text[i:j]) for i, j in itertools.pairwise([*starts, len(text)])]
+    places = [i for i, letters in zip(starts, composed, strict=True) for _ in letters]
+    return "".join(composed), [*places, len(text)]
+
+
+@cache  # compiling it takes milliseconds, which only documents should cost
+def tagged() -> re.Pattern[str]:
+    """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
+    pattern = re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
+    _SIGNED.append(pattern)
+    return pattern
+
+
+def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
+    """Return the pattern of placeholders for texts in a language, without what is prose in it."""
+    from translate.text import languages  # symbols and glossaries do without
+
+    prose = (languages.find(code) or languages.general()).prose
+    return pattern if prose is None else _without(pattern, prose)
+
+
+@cache
+def _without(pattern: re.Pattern[str], prose: re.Pattern[str]) -> re.Pattern[str]:
+    found = re.compile(f"(?!{prose.pattern})(?:{pattern.pattern})", pattern.flags)
+    if any(pattern is signed for signed in _SIGNED):
+        _SIGNED.append(found)
+    return found
+
+
+# Placeholders at the ends of a sentence, and marks of formatting in pairs
+
+_ALONE = re.compile(
+    "|".join(KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
+    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
+)
+TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
+MAY_BE_MARKED = re.compile(r"[<\[\]*_~]")  # every mark of formatting has one, and most sentences have none
+LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
+EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
+
+
+def unframed(protected: Protected) -> tuple[str, Protected, str]:
+    """Return the layout before the sentence, the sentence, and the layout after it.
+
+    Layout is signs such as emoji and bars, references and empty elements at either end, and emphasis, a link or an
+    element around the whole sentence.
+    """
+    text, originals = protected.text, protected.originals
+    before = after = ""
+    while len(originals) <= MOST_SYMBOLS:
+        first = re.match(rf"{symbol(0)}\s*", text) if originals else None
+        last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
+        is_pair = first and last and _is_pair(originals)
+        takes_first = first and (is_pair or _ALONE.fullmatch(originals[0]))
+        takes_last = last and (is_pair or (_ALONE.fullmatch(originals[-1]) and not takes_first))
+        if takes_last and last:
+            after = last[0].replace(symbol(len(originals) - 1), originals[-1]) + after
+            text, originals = text[: last.start()], originals[:-1]
+        if takes_first and first:
+            before += first[0].replace(symbol(0), originals[0])
+            text = SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text[first.end() :])
+            originals = originals[1:]
+        if not (takes_first or takes_last):
+            break
+    return before, Protected(text, originals), after
+
+
+def is_emptied(translation: str, protected: Protected) -> bool:
+    """Return whether two marks around words, such as those of emphasis or a link, are around nothing any more."""
+    empty = [re.compile(rf"{symbol(i)}\s*{symbol(j)}") for i, j in _pairs(protected.originals) if j == i + 1]
+    return any(marks.search(translation) and not marks.search(protected.text) for marks in empty)
+
+
+def without_space_in_marks(translation: str, protected: Protected) -> str:
+    """Return a translation with symbols without white space inside pairs of marks where the sentence has none.
+
+    A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
+    """
+    for i, j in _pairs(protected.originals):
+        if re.search(rf"{symbol(i)}\S", protected.text):
+            translation = re.sub(rf"{symbol(i)}\s+", symbol(i), translation)
+        if re.search(rf"\S{symbol(j)}", protected.text):
+            translation = re.sub(rf"\s+{symbol(j)}", symbol(j), translation)
+    return translation
+
+
+def _pairs(marks: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of each opening mark and of the mark that closes it, which opens no other pair."""
+    closing = set[int]()
+    for i in range(len(marks)):
+        ends = (j for j in range(i + 1, len(marks)) if _is_pair(marks[i : j + 1]))
+        if i not in closing and (j := next(ends, None)) is not None:
+            closing.add(j)
+            yield i, j
+
+
+def _is_pair(marks: Sequence[str]) -> bool:
+    """Return whether the first and the last mark are a pair: no mark between them closes or opens one of them."""
+    if len(marks) < 2:
+        return False
+    opening, *between, closing = marks
+    if opening in EMPHASIS:
+        return opening == closing and opening not in between
+    if opening in ("[", "!["):
+        steps = [(mark in ("[", "![")) - mark.startswith(LINK_ENDS) for mark in between]  # a link around a picture
+        return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
+    tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
+    names = [tag[2].lower() for tag in tags]
+    return (
+        len(tags) > 1
+        and (tags[0][0], tags[-1][0]) == (opening, closing)
+        and (tags[0][1], tags[-1][1]) == ("", "/")
+        and names[0] == names[-1]
+        and names.count(names[0]) == 2
+    )
+
+
+# Texts in placeholders
+
+_MESSAGE = re.compile(KINDS["message"])
+EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
+_START_TAG = re.compile(rf"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"'{{]++|"[^"]*+"|'[^']*+'|{EXPRESSION}|\{{)*+>""")
+_ATTRIBUTE = re.compile(  # or an expression or value in which there is none
+    rf"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')|"[^"]*"|'[^']*'|{EXPRESSION}"""
+)
+_SHOWN_NAME = re.compile(
+    r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content)\s*=\s*["']"""
+)
+_LINK_TITLE = re.compile(
+    r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
+)
+# Attributes by which the content of an element of HTML stays.
+NOT_TRANSLATED = re.compile(
+    r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
+    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
+    re.IGNORECASE,
+)
+TRANSLATED = re.compile(r"(?i)(?<![\w-])translate\s*=\s*(?:\"(?:yes)?\"|'(?:yes)?'|yes(?=[\s/]|\Z))")  # as in HTML
+# Attributes of HTML that people see or hear, by their elements; "" stands for all.
+_SHOWN = {
+    "": {
+        *("alt", "title", "placeholder", "summary", "label", "aria-label", "aria-description", "aria-placeholder"),
+        *("aria-roledescription", "aria-valuetext"),
+    },
+    "th": {"abbr"},
+    "math": {"alttext"},
+}
+_BUTTONS = {"button", "submit", "reset"}
+_DESCRIPTIONS = re.compile(r"description|(?:og|twitter):(?:title|description|image:alt)")
+
+
+def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
+    """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
+    may_have = "{" in sentence and _MESSAGE.search(sentence)
+    may_have = may_have or ("<" in sentence and _SHOWN_NAME.search(sentence))
+    if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
+        return []
+    found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
+    return [code for code in dict.fromkeys(found) if branches(code)]
 
 
 def branches(code: str) -> list[tuple[int, int]]:
@@ -191,14 +321,16 @@ def _values(tag: str) -> list[tuple[int, int]]:
     return [found[name].span(found[name].lastgroup or 0) for name in names if any(map(str.isalpha, values[name]))]
 
 
-def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
-    """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
-    may_have = "{" in sentence and _MESSAGE.search(sentence)
-    may_have = may_have or ("<" in sentence and _SHOWN_NAME.search(sentence))
-    if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
+def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
+    """Return the names of the attributes of an element of HTML whose values are text, which people see or hear."""
+    if name in ("link", "style"):  # which name style sheets
         return []
-    found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
-    return [code for code in dict.fromkeys(found) if branches(code)]
+    shown = {*_SHOWN[""], *_SHOWN.get(name, ())}
+    if name == "input" and attributes.get("type", "").lower() in _BUTTONS:
+        shown.add("value")
+    elif name == "meta" and _DESCRIPTIONS.fullmatch((attributes.get("name") or attributes.get("property", "")).lower()):
+        shown.add("content")
+    return [name for name in attributes if name in shown]
 
 
 def with_branches(code: str, texts: Sequence[str]) -> str:
@@ -213,309 +345,3 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
         parts += [code[end:start], text]
         end = stop
     return "".join([*parts, code[end:]])
-
-
-@functools.cache  # compiling it takes milliseconds, which only documents should cost
-def tagged() -> re.Pattern[str]:
-    """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
-    pattern = re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
-    _SIGNED.append(pattern)
-    return pattern
-
-
-def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
-    """Return the pattern of placeholders for texts in a language, without what is prose in it."""
-    from translate.text import languages  # symbols and glossaries do without
-
-    prose = (languages.find(code) or languages.general()).prose
-    return pattern if prose is None else _without(pattern, prose)
-
-
-@cache
-def _without(pattern: re.Pattern[str], prose: re.Pattern[str]) -> re.Pattern[str]:
-    found = re.compile(f"(?!{prose.pattern})(?:{pattern.pattern})", pattern.flags)
-    if any(pattern is signed for signed in _SIGNED):
-        _SIGNED.append(found)
-    return found
-
-
-def may_match(text: str, pattern: re.Pattern[str]) -> bool:
-    """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
-    return not any(pattern is signed for signed in _SIGNED) or _SIGN.search(text) is not None
-
-
-def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
-    """Return where the placeholders of a sentence start and stop.
-
-    They are found in composed letters, as an accent by itself would end a name.
-    """
-    if not may_match(sentence, pattern):
-        return []
-    shown, places = composed(sentence)
-    return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
-
-
-def composed(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text with composed letters, and the place in `text` of each of its characters and of its end."""
-    if unicodedata.is_normalized("NFC", text):
-        return text, range(len(text) + 1)
-    starts = [i for i, character in enumerate(text) if not i or not unicodedata.combining(character)]
-    composed = [unicodedata.normalize("NFC", text[i:j]) for i, j in itertools.pairwise([*starts, len(text)])]
-    places = [i for i, letters in zip(starts, composed, strict=True) for _ in letters]
-    return "".join(composed), [*places, len(text)]
-
-
-def unframed(protected: Protected) -> tuple[str, Protected, str]:
-    """Return the layout before the sentence, the sentence, and the layout after it.
-
-    Layout is signs such as emoji and bars, references and empty elements at either end, and emphasis, a link or an
-    element around the whole sentence.
-    """
-    text, originals = protected.text, protected.originals
-    before = after = ""
-    while len(originals) <= MOST_SYMBOLS:
-        first = re.match(rf"{symbol(0)}\s*", text) if originals else None
-        last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
-        is_pair = first and last and _is_pair(originals)
-        takes_first = first and (is_pair or _ALONE.fullmatch(originals[0]))
-        takes_last = last and (is_pair or (_ALONE.fullmatch(originals[-1]) and not takes_first))
-        if takes_last and last:
-            after = last[0].replace(symbol(len(originals) - 1), originals[-1]) + after
-            text, originals = text[: last.start()], originals[:-1]
-        if takes_first and first:
-            before += first[0].replace(symbol(0), originals[0])
-            text = SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text[first.end() :])
-            originals = originals[1:]
-        if not (takes_first or takes_last):
-            break
-    return before, Protected(text, originals), after
-
-
-def _is_pair(marks: Sequence[str]) -> bool:
-    """Return whether the first and the last mark are a pair: no mark between them closes or opens one of them."""
-    if len(marks) < 2:
-        return False
-    opening, *between, closing = marks
-    if opening in EMPHASIS:
-        return opening == closing and opening not in between
-    if opening in ("[", "!["):
-        steps = [(mark in ("[", "![")) - mark.startswith(LINK_ENDS) for mark in between]  # a link around a picture
-        return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
-    tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
-    names = [tag[2].lower() for tag in tags]
-    return (
-        len(tags) > 1
-        and (tags[0][0], tags[-1][0]) == (opening, closing)
-        and (tags[0][1], tags[-1][1]) == ("", "/")
-        and names[0] == names[-1]
-        and names.count(names[0]) == 2
-    )
-
-
-def _pairs(marks: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of each opening mark and of the mark that closes it, which opens no other pair."""
-    closing = set[int]()
-    for i in range(len(marks)):
-        ends = (j for j in range(i + 1, len(marks)) if _is_pair(marks[i : j + 1]))
-        if i not in closing and (j := next(ends, None)) is not None:
-            closing.add(j)
-            yield i, j
-
-
-def is_emptied(translation: str, protected: Protected) -> bool:
-    """Return whether two marks around words, such as those of emphasis or a link, are around nothing any more."""
-    empty = [re.compile(rf"{symbol(i)}\s*{symbol(j)}") for i, j in _pairs(protected.originals) if j == i + 1]
-    return any(marks.search(translation) and not marks.search(protected.text) for marks in empty)
-
-
-def without_space_in_marks(translation: str, protected: Protected) -> str:
-    """Return a translation with symbols without white space inside pairs of marks where the sentence has none.
-
-    A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
-    """
-    for i, j in _pairs(protected.originals):
-        if re.search(rf"{symbol(i)}\S", protected.text):
-            translation = re.sub(rf"{symbol(i)}\s+", symbol(i), translation)
-        if re.search(rf"\S{symbol(j)}", protected.text):
-            translation = re.sub(rf"\s+{symbol(j)}", symbol(j), translation)
-    return translation
-
-
-def restore(translation: str, originals: tuple[str, ...]) -> str | None:
-    """Return the translation with the originals in place of the symbols; None unless each occurs exactly once."""
-    found = [int(number) - 1 for number in SYMBOL.findall(translation)]
-    if sorted(found) != list(range(len(originals))):
-        return None
-    return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
-
-
-# Glossaries: terms with a given translation, held by symbols or searched for in the output
-
-_PIECE = re.compile(r"\w+|[^\w\s]|\s+")
-_WORD = re.compile(r"\w")
-_SYMBOL_MARK = "\0"  # stands for the characters of a symbol: part of no term
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-
-
-@dataclass(frozen=True, order=True)
-class FoundTerm:
-    """A term in a text: its start and end, and its translation."""
-
-    start: int
-    stop: int
-    target: str
-
-
-@dataclass(slots=True)
-class _Node:
-    """Place in the tree of forms, reached by their first pieces.
-
-    Attributes:
-        after: the next places, by the piece between; white space of any length is one space.
-        target: the target term of the form that ends here, and `first`, of one that does with an added capital, which
-            stands only at the beginning of a sentence.
-    """
-
-    after: dict[str, "_Node"] = field(default_factory=dict)
-    target: str | None = None
-    first: str | None = None
-
-
-def _bounds(term: str) -> tuple[str, str]:
-    """Return the patterns before and after a term that is a whole word: no letter or digit.
-
-    So .NET is not in ASP.NET, C++ not in C++11. But a hyphen at either end of a term ends the word there, as -fach does
-    in 3-fach, and so does a full stop or an apostrophe at its end, as Nr. does in Nr.5.
-    """
-    return ("" if term[0] == "-" else r"(?<!\w)"), ("" if term[-1] in "-.'\u2019" else r"(?!\w)")
-
-
-def _is_whole(text: str, start: int, stop: int) -> bool:
-    """True if a term in a text is a whole word there."""
-    before, after = map(re.compile, _bounds(text[start:stop]))
-    return bool(before.match(text, start) and after.match(text, stop))
-
-
-@dataclass(frozen=True)
-class Glossary:
-    """Source terms and target terms.
-
-    Attributes:
-        terms: pairs of a form and its target term; `read` and `of` check them. No form is there twice.
-    """
-
-    terms: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def read(cls, lines: Iterable[str], name: str) -> "Glossary":
-        """Return the glossary of the lines of a file; blank lines are skipped.
-
-        UserError, with `name` and the number of the line, for a line that is no term or contradicts another one.
-        """
-        rows = []
-        for n, line in enumerate(lines, start=1):
-            columns = line.split("\t")
-            if not line.strip():
-                continue
-            if len(columns) != 2:
-                raise UserError(f"{name}, line {n}: not a term; write SOURCE, a tab and TARGET")
-            rows.append((f"{name}, line {n}", columns[0], columns[1]))
-        return cls(_checked(rows))
-
-    @classmethod
-    def of(cls, terms: Mapping[str, str]) -> "Glossary":
-        """Return the glossary of a mapping from the forms of a term, separated by bars, to the target term."""
-        for forms, target in terms.items():
-            if not isinstance(forms, str) or not isinstance(target, str):
-                raise UserError(f"terms, {forms!r}: {target!r} is not a term; both sides must be text")
-        return cls(_checked((f"terms, {forms!r}", forms, target) for forms, target in terms.items()))
-
-    @cached_property
-    def _forms(self) -> _Node:
-        """The tree of all forms: the time to find one does not depend on their number."""
-        root = _Node()
-        for form, target in self.terms:
-            _end(root, form).target = target
-            if (capital := form[:1].upper() + form[1:]) != form:
-                node = _end(root, capital)
-                node.first = node.first or target
-        return root
-
-    def find(self, text: str) -> list[FoundTerm]:
-        """Return the terms of a sentence, in order, none within a placeholder's symbol or within another term."""
-        shown, places = composed(text)
-        shown = SYMBOL.sub(lambda match: _SYMBOL_MARK * len(match[0]), shown)
-        pieces = [match.span() for match in _PIECE.finditer(shown)]
-        found, end, is_begun = list[FoundTerm](), 0, False
-        for i, (start, stop) in enumerate(pieces):
-            if start < end:
-                continue
-            if longest := self._longest(shown, pieces, i, is_begun):
-                end = longest.stop
-                found.append(FoundTerm(places[start], places[end], longest.target))
-            is_begun = is_begun or _WORD.match(shown, start, stop) is not None
-        return found
-
-    def _longest(self, text: str, pieces: Sequence[tuple[int, int]], i: int, is_begun: bool) -> FoundTerm | None:
-        """Return the longest term that begins with piece `i` of the text, if any; `is_begun` after the first word."""
-        longest, node = None, self._forms
-        for start, stop in (pieces[k] for k in range(i, len(pieces))):
-            piece = text[start:stop]
-            following = node.after.get(" " if piece.isspace() else piece)
-            if following is None:
-                break
-            node = following
-            target = node.target if node.target or is_begun else node.first
-            if target and _is_whole(text, pieces[i][0], stop):
-                longest = FoundTerm(pieces[i][0], stop, target)
-        return longest
-
-
-def _end(root: _Node, form: str) -> _Node:
-    """Return the place in a tree where a form ends, which is made if it is missing."""
-    node = root
-    for piece in _PIECE.findall(form):
-        node = node.after.setdefault(piece, _Node())
-    return node
-
-
-def _checked(rows: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the forms and targets of rows, each after its place for messages."""
-    terms: dict[str, str] = {}
-    for where, forms, target in rows:
-        target = target.strip()
-        if not target:
-            raise UserError(f"{where}: has no target term; write it after the tab")
-        if control := _CONTROL.search(forms.strip() + target):
-            raise UserError(f"{where}: has the control character {control[0]!r}; leave it out")
-        for form in forms.split("|"):
-            form = unicodedata.normalize("NFC", " ".join(form.split()))
-            if not _WORD.search(form) or SYMBOL.search(form):
-                raise UserError(f"{where}: {form!r} is no source term, which has a letter or a digit; correct it")
-            if terms.setdefault(form, target) != target:
-                raise UserError(
-                    f"{where}: {form!r} is {terms[form]!r} in an earlier line and {target!r} here; leave one out"
-                )
-    return tuple(terms.items())
-
-
-def missing_terms(text: str, targets: Iterable[str], *, whole_words: bool = True) -> list[str]:
-    """Return the target terms that a translation has less often than they are in `targets`, longest first.
-
-    Args:
-        text: the translation; each of its words is counted for one term, and letters may be composed or not.
-        targets: the terms.
-        whole_words: whether a term must be a whole word, which may have a capital at the beginning of the text.
-    """
-    lost, text = [], unicodedata.normalize("NFC", text)
-    for target, n in sorted(Counter(targets).items(), key=lambda item: (-len(item[0]), item[0])):
-        wanted = unicodedata.normalize("NFC", target)
-        pattern = re.escape(wanted)
-        if whole_words:
-            before, after = _bounds(wanted)
-            capital = re.escape(wanted[0].upper() + wanted[1:])
-            pattern = rf"(?:\A\W*{capital}|{before}{pattern}){after}"
-        text, n_found = re.subn(pattern, _SYMBOL_MARK, text, count=n)
-        if n_found < n:
-            lost.append(target)
-    return lost

@@ -46,7 +46,6 @@ from translate.options import (
     option,
     validate,
 )
-from translate.text.placeholders import Glossary
 
 MAX_THREADS = 1024  # more only exhaust memory
 SAMPLING = "Sampling"
@@ -253,8 +252,8 @@ class Document:
         format: of the text; in "lines" each line is one sentence. None is "text", or that of the name of a file.
         column: of a "tsv" or "csv" file, or of a table that rows are read from, counted from 1.
         checks: whether translations are checked, and some sentences searched again; the flags at the top say how.
-        terms: a glossary, its file, or a mapping with the same forms; see `translate.text.placeholders`. A translation
-            that lacks a target term is searched again with a placeholder's symbol for it.
+        terms: a glossary, as its file or as a mapping from forms to target terms; see `translate.text.glossary`. A
+            translation that lacks a target term is searched again with a placeholder's symbol for it.
     """
 
     format: Annotated[
@@ -268,7 +267,7 @@ class Document:
     column: Annotated[int, option(FILES, "N", "Column of TSV, CSV or Parquet, from 1.", min=1)] = 1
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     terms: Annotated[
-        Path | str | Mapping[str, str] | Glossary | None,
+        Path | str | Mapping[str, str] | None,
         option(SEARCH, "FILE", "A glossary: SOURCE, a tab, TARGET; | between forms."),
     ] = None
 

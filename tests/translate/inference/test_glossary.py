@@ -18,7 +18,8 @@ from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.text.placeholders import SYMBOL, Glossary
+from translate.text.glossary import Glossary
+from translate.text.placeholders import SYMBOL
 from translate.text.translation import Document, Opening, Translation
 
 TERMS = {"Hund|Hundes": "hound", "Haus": "R&D \\1 building", "rote Auto": "scarlet car", "Ball": "Zorb"}

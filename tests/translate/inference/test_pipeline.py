@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from translate.inference import pipeline
 from translate.inference.pipeline import NO_REPEAT, ProtectedSentence, Rules, protect, restore
-from translate.text.placeholders import Glossary, symbol
+from translate.text.glossary import Glossary
+from translate.text.placeholders import symbol
 from translate.text.sentences import readable
 from translate.text.translation import Translation
 

@@ -32,7 +32,7 @@ from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.service import Threads
 from translate.serving.settings import ServeOptions
-from translate.text.placeholders import Glossary
+from translate.text.glossary import Glossary
 
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}

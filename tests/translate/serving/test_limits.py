@@ -35,7 +35,7 @@ from translate.serving.engines import ModelPool, ModelUnavailableError
 from translate.serving.files import FileStore
 from translate.serving.schemas import TranslateRequest
 from translate.serving.settings import ServeOptions
-from translate.text.placeholders import Glossary
+from translate.text.glossary import Glossary
 
 GERMAN = "der Hund schläft im Haus."
 SENTENCES = " ".join(f"der Hund schläft im Haus {n}." for n in range(30))
