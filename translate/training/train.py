@@ -154,21 +154,7 @@ def set_up(
     feed = BatchFeed(prepared, config, model.config, replica.device, weights, ranks.rank, ranks.size)
     # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
     splitter = OomSplitter(say, halves=not replica.is_sharded)
-    kind = Updater
-    if config.cuda_graphs and device.type == "cuda" and ranks.size == 1 and not config.r_drop:
-        from translate.training.graphs import GraphUpdater  # for GPUs alone
-
-        kind = GraphUpdater
-    updater = kind(
-        replica.model,
-        replica.optimizer,
-        smoothing=config.label_smoothing,
-        dtype=plan.dtype,
-        clip_norm=config.clip_norm,
-        splitter=splitter,
-        ranks=ranks,
-        r_drop=config.r_drop,
-    )
+    updater = _new_updater(config, plan.dtype, replica, splitter, ranks)
     bleu = partial(score_bleu, trained) if config.valid_bleu_sentences and not replica.is_sharded else None
     validator = Validator(prepared, config, feed.collate, plan.dtype, splitter, ranks, bleu)
     checkpoints = Checkpoints(run, config, trained, optimizer, ema, ranks, say)
@@ -204,6 +190,27 @@ def _new_model(plan: Plan, vocab_size: int) -> Transformer:
     if plan.parent is not None and not folders(plan.run.checkpoints):
         plan.parent.load_into(model)
     return model
+
+
+def _new_updater(
+    config: TrainingConfig, dtype: torch.dtype, replica: Replica, splitter: OomSplitter, ranks: Ranks
+) -> Updater:
+    """Return the updater of the model; one process on a GPU may record its updates."""
+    kind = Updater
+    if config.cuda_graphs and replica.device.type == "cuda" and ranks.size == 1 and not config.r_drop:
+        from translate.training.graphs import GraphUpdater  # for GPUs alone
+
+        kind = GraphUpdater
+    return kind(
+        replica.model,
+        replica.optimizer,
+        smoothing=config.label_smoothing,
+        dtype=dtype,
+        clip_norm=config.clip_norm,
+        splitter=splitter,
+        ranks=ranks,
+        r_drop=config.r_drop,
+    )
 
 
 def _spec(plan: Plan, prepared: Prepared) -> TranslationSpec:

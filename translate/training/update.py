@@ -25,10 +25,118 @@ from translate.errors import Say, UserError
 from translate.machine import is_out_of_memory, release_memory
 from translate.training.distributed import SINGLE_PROCESS, Ranks, full
 
-T = TypeVar("T")
-Shape = tuple[int, int, int]  # sentences, source positions, target positions
 
-MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
+@dataclass(frozen=True)
+class Updater:
+    """The updates of one model.
+
+    Attributes:
+        smoothing: the epsilon of 5.4.
+        dtype: type of matrix products; see `precision`.
+        clip_norm: largest norm of the gradient; None does not clip.
+        splitter: runs the batches, and may halve those that do not fit into memory.
+        r_drop: see `batch_loss`.
+    """
+
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    smoothing: float
+    dtype: torch.dtype
+    clip_norm: float | None = None
+    splitter: "OomSplitter" = field(default_factory=lambda: UNSPLIT)
+    ranks: Ranks = SINGLE_PROCESS
+    r_drop: float = 0.0
+
+    def step(self, micro_batches: Sequence[Batch], lr: float) -> "Update":
+        """Update the parameters once; if loss or gradient is not finite, leave them and the optimizer unchanged.
+
+        The host reads nothing from the device and does not wait for it; see `read_stats`.
+
+        Args:
+            micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
+        """
+        parameters = list(self.model.parameters())
+        n_src = sum(batch.n_src_tokens for batch in micro_batches)
+        n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
+        n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
+        losses_2 = self.ranks.sum_tensor(self._backward(micro_batches, n_tgt))
+        self.ranks.sum_gradients(parameters)
+        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
+        lengths = [BatchLengths(batch.src_lengths, batch.tgt_lengths) for batch in micro_batches]
+        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt, lengths)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.optimizer.found_inf = (~update.finite).float()  # type: ignore[attr-defined]
+        self.optimizer.step()
+        self._discard_gradients()
+        return update
+
+    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> Tensor:
+        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood, in float64.
+
+        Both are divided by `n_tokens`, the target tokens of the whole update.
+        """
+
+        def one(batch: Batch) -> Tensor:
+            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
+            (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
+            return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
+
+        losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
+        return torch.stack(losses).sum(dim=0)
+
+    def _discard_gradients(self) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def warm_up(self, batch: Batch) -> None:
+        """Claim the memory of the largest batch to expect: allocator and `splitter` learn its size.
+
+        A GPU computes gradients and discards them. On a CPU that would take as long as an update; there the forward
+        pass is computed, as the backward pass releases its memory while it claims more, and gradients get memory.
+        Parameters, optimizer and random generators stay unchanged.
+        """
+
+        def claim(batch: Batch) -> Tensor:
+            loss, _ = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
+            if loss.is_cuda:
+                loss.backward()  # type: ignore[no-untyped-call]
+            else:
+                _ = [torch.empty_like(parameter) for parameter in self.model.parameters()]
+            return loss.detach()
+
+        self.model.train()
+        with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
+            self.splitter.each([batch], claim, undo=self._discard_gradients)
+        self._discard_gradients()
+
+
+@dataclass(frozen=True)
+class Update:
+    """One update, whose statistics are still on the device.
+
+    Attributes:
+        values_3: loss, nll and grad_norm of `StepStats`, in float64.
+        n_tokens: source and target tokens of all ranks together, padding not counted.
+        lengths: of the batches of this rank.
+    """
+
+    values_3: Tensor
+    n_tokens: int
+    lengths: Sequence["BatchLengths"] = ()
+
+    @property
+    def finite(self) -> Tensor:
+        """`StepStats.finite`, on the device."""
+        return self.values_3.isfinite().all()
+
+
+class BatchLengths(NamedTuple):
+    """The tokens of each sentence of a batch, int64."""
+
+    src_lengths: NDArray[np.int64]
+    tgt_lengths: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,45 +158,9 @@ class StepStats:
         return all(map(math.isfinite, (self.loss, self.nll, self.grad_norm)))
 
 
-class BatchLengths(NamedTuple):
-    """The tokens of each sentence of a batch, int64."""
-
-    src_lengths: NDArray[np.int64]
-    tgt_lengths: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Update:
-    """One update, whose statistics are still on the device.
-
-    Attributes:
-        values_3: loss, nll and grad_norm of `StepStats`, in float64.
-        n_tokens: source and target tokens of all ranks together, padding not counted.
-        lengths: of the batches of this rank.
-    """
-
-    values_3: Tensor
-    n_tokens: int
-    lengths: Sequence[BatchLengths] = ()
-
-    @property
-    def finite(self) -> Tensor:
-        """`StepStats.finite`, on the device."""
-        return self.values_3.isfinite().all()
-
-
 def read_stats(updates: Sequence[Update]) -> list[StepStats]:
     """Return the statistics of the updates; the host waits for the device, once for all of them."""
     return [StepStats(*row) for row in torch.stack([update.values_3 for update in updates]).tolist()] if updates else []
-
-
-def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
-    """Return a context that computes in `dtype`; parameters, gradients and Adam's moments stay float32.
-
-    With bfloat16 on a CPU, all activations are bfloat16: the residual stream, norms, and in `batch_loss` the logits and
-    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere.
-    """
-    return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
 
 
 def batch_loss(
@@ -119,6 +191,19 @@ def batch_loss(
         return loss, nll
     first_ND, second_ND = states_ND.chunk(2)
     return loss / 2 + r_drop / 4 * linear_divergence(first_ND, second_ND, weight_VD, bias_V), nll / 2
+
+
+def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
+    """Return a context that computes in `dtype`; parameters, gradients and Adam's moments stay float32.
+
+    With bfloat16 on a CPU, all activations are bfloat16: the residual stream, norms, and in `batch_loss` the logits and
+    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere.
+    """
+    return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
+
+
+T = TypeVar("T")
+Shape = tuple[int, int, int]  # sentences, source positions, target positions
 
 
 class OomSplitter:
@@ -198,107 +283,14 @@ class OomSplitter:
         self._failed.append(shape)
 
 
-UNSPLIT = OomSplitter(print, halves=False)
-
-
 def _shape(batch: Batch) -> Shape:
     return batch.src.size(0), batch.src.size(1), batch.tgt_in.size(1)
 
 
-@dataclass(frozen=True)
-class Updater:
-    """The updates of one model.
-
-    Attributes:
-        smoothing: the epsilon of 5.4.
-        dtype: type of matrix products; see `precision`.
-        clip_norm: largest norm of the gradient; None does not clip.
-        splitter: runs the batches, and may halve those that do not fit into memory.
-        r_drop: see `batch_loss`.
-    """
-
-    model: Transformer
-    optimizer: torch.optim.Optimizer
-    smoothing: float
-    dtype: torch.dtype
-    clip_norm: float | None = None
-    splitter: OomSplitter = UNSPLIT
-    ranks: Ranks = SINGLE_PROCESS
-    r_drop: float = 0.0
-
-    def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
-        """Update the parameters once; if loss or gradient is not finite, leave them and the optimizer unchanged.
-
-        The host reads nothing from the device and does not wait for it; see `read_stats`.
-
-        Args:
-            micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
-        """
-        parameters = list(self.model.parameters())
-        n_src = sum(batch.n_src_tokens for batch in micro_batches)
-        n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
-        n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
-        losses_2 = self.ranks.sum_tensor(self._backward(micro_batches, n_tgt))
-        self.ranks.sum_gradients(parameters)
-        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-        if self.clip_norm is not None:
-            torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        lengths = [BatchLengths(batch.src_lengths, batch.tgt_lengths) for batch in micro_batches]
-        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt, lengths)
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr
-        self.optimizer.found_inf = (~update.finite).float()  # type: ignore[attr-defined]
-        self.optimizer.step()
-        self._discard_gradients()
-        return update
-
-    def warm_up(self, batch: Batch) -> None:
-        """Claim the memory of the largest batch to expect: allocator and `splitter` learn its size.
-
-        A GPU computes gradients and discards them. On a CPU that would take as long as an update; there the forward
-        pass is computed, as the backward pass releases its memory while it claims more, and gradients get memory.
-        Parameters, optimizer and random generators stay unchanged.
-        """
-
-        def claim(batch: Batch) -> Tensor:
-            loss, _ = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
-            if loss.is_cuda:
-                loss.backward()  # type: ignore[no-untyped-call]
-            else:
-                _ = [torch.empty_like(parameter) for parameter in self.model.parameters()]
-            return loss.detach()
-
-        self.model.train()
-        with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
-            self.splitter.each([batch], claim, undo=self._discard_gradients)
-        self._discard_gradients()
-
-    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> Tensor:
-        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood, in float64.
-
-        Both are divided by `n_tokens`, the target tokens of the whole update.
-        """
-
-        def one(batch: Batch) -> Tensor:
-            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
-            (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
-            return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
-
-        losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
-        return torch.stack(losses).sum(dim=0)
-
-    def _discard_gradients(self) -> None:
-        self.optimizer.zero_grad(set_to_none=True)
+UNSPLIT: OomSplitter = OomSplitter(print, halves=False)
 
 
-def update_flops(config: ModelConfig, batches: Sequence[Batch | BatchLengths]) -> int:
-    """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
-
-    Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
-    """
-    # A polynomial of the lengths, so an array of lengths gives an array of counts.
-    counts = (forward_flops(config, cast(int, batch.src_lengths), cast(int, batch.tgt_lengths)) for batch in batches)
-    return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[np.ndarray], counts))
+MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
 
 
 @dataclass
@@ -359,3 +351,13 @@ class Meter:
             "flops_per_s": float(f"{flops_per_s:.4g}"),
             "mfu": round(flops_per_s / peak, 4),
         }
+
+
+def update_flops(config: ModelConfig, batches: Sequence[Batch | BatchLengths]) -> int:
+    """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
+
+    Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
+    """
+    # A polynomial of the lengths, so an array of lengths gives an array of counts.
+    counts = (forward_flops(config, cast(int, batch.src_lengths), cast(int, batch.tgt_lengths)) for batch in batches)
+    return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[np.ndarray], counts))
