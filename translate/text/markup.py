@@ -131,14 +131,26 @@ _BLOCKS_OF_BBCODE = "quote|spoiler|details|code|list|ul|ol|table|tr|td|th|center
 _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
-    r"|:::|\{:[^{}]*\}\s*\Z"
+    r"|:::|(?:\{:[^{}]*\}|\{[.#][^{}]*\}|\([\w:.-]+\)=)\s*\Z"
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
 # Of an admonition or a tab, as in MkDocs and as in Docusaurus and VitePress, and of the target of a reference.
 _ADMONITIONS = """abstract attention bug caution danger details error example failure hint important info note question
 quote secondary seealso spoiler success summary tip todo warning"""
+# Directives of MyST whose content is Markdown, and those of them that have a title; the content of others is code.
+_TITLED_DIRECTIVES = rf"""{_ADMONITIONS} admonition card dropdown grid-item-card list-table proof rubric sidebar
+tab-item table topic exercise solution prf:[\w-]+"""
+_DIRECTIVES = rf"""{_TITLED_DIRECTIVES} aside compound container deprecated epigraph figure glossary grid grid-item
+highlights margin pull-quote tab-set versionadded versionchanged"""
+_DIRECTIVE = re.compile(
+    r"\s*(?P<mark>`{3,}|~{3,}|:{3,})[ \t]*\{"
+    rf"(?:(?P<prose>{'|'.join(_DIRECTIVES.split())})|[\w:+-]+)\}}(?!.*[`~:]{{3}})"
+)
+_OPTION_OF_DIRECTIVE = re.compile(r"\s*:[A-Za-z][\w-]*:(?:\s|\Z)")
 _TITLE_OF_LINE = re.compile(
+    rf"\A[\s>]*(?:`{{3,}}|~{{3,}}|:{{3,}})[ \t]*\{{(?:{'|'.join(_TITLED_DIRECTIVES.split())})\}}"
+    r"[ \t]+(?P<directive>\S.*)\s*\Z|\A\s*:(?:alt|caption|title):[ \t]+(?P<option>\S.*)\s*\Z|"
     r"\A[\s>]*:{3,}[ \t]*(?:"
     r"[A-Za-z][\w-]*\[(?P<label>.*)\](?:\{[^{}]*\})?"
     r"|(?:[A-Za-z][\w-]*[ \t]*)?\{(?:[^{}\"]|\"[^\"]*\")*?(?<![\w-])title=\"(?P<attribute>[^\"]*)\"[^{}]*\}"
@@ -175,7 +187,7 @@ def _paragraph(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
-    return _read(_with_kept(_with_tags(iter(lines))))
+    return _read(_with_kept(_with_tags(_with_directives(iter(lines)))))
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
@@ -215,8 +227,8 @@ def _read(lines: Iterator[str]) -> Iterator[Piece]:
         depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
         is_text = open_lines and n_kept == len(containers) and _OTHER_NUMBER.match(text)
         is_indented = is_indented or (bool(opened) and not is_text and inner.startswith(_INDENT_OF_CODE))
-        end = None if is_indented else _opening(inner)
-        is_layout = isinstance(line, _Tag) or _is_layout(inner)
+        end = None if is_indented or isinstance(line, _Directive) else _opening(inner)
+        is_layout = isinstance(line, _Tag | _Directive) or _is_layout(inner)
         begins = end or is_layout or (_BEGINS.match(text) and not is_text)
         if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
@@ -277,10 +289,34 @@ class _Tag(str):
     """Lines that are one tag, of which attributes are translated that people see or hear."""
 
 
+class _Directive(str):
+    """A line that begins or ends a directive of MyST whose content is Markdown, or one of its options."""
+
+
 _BEGINS_ELEMENT = re.compile(r" {0,3}<([A-Za-z][\w-]*)((?:\s[^<>]*)?)>")
 _WHOLE_TAG = re.compile(f" {{0,3}}{_TAG}")
 _BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
 _LONGEST_TAG = 100  # lines; one without an end is text
+
+
+def _with_directives(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; those of directives of MyST whose content is Markdown, as code has, are `_Directive`."""
+    fence: re.Pattern[str] | None = None
+    ends, has_options = list[re.Pattern[str]](), False
+    for line in lines:
+        is_own = has_options = has_options and _OPTION_OF_DIRECTIVE.match(line) is not None
+        if fence is not None:
+            fence = None if fence.search(line) else fence
+        elif ends and ends[-1].match(line):
+            ends.pop()
+            is_own = True
+        elif (directive := _DIRECTIVE.match(line)) and (directive["prose"] or directive["mark"][0] == ":"):
+            is_own = has_options = True
+            if (mark := directive["mark"])[0] != ":":
+                ends.append(re.compile(rf"\s*{mark[0]}{{{len(mark)},}}\s*\Z"))
+        elif _FENCE.match(line):
+            fence = _opening(line)
+        yield _Directive(line) if is_own else line
 
 
 def _with_tags(lines: Iterator[str]) -> Iterator[str]:
@@ -309,7 +345,7 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
 
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
-    return _read(_with_blocks(_with_kept(_with_tags(iter(lines)))))
+    return _read(_with_blocks(_with_kept(_with_tags(_with_directives(iter(lines))))))
 
 
 def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
@@ -321,7 +357,7 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
         block: list[str] = []
         if fence is not None:
             fence = None if fence.search(line) else fence
-        elif _FENCE.match(line):
+        elif _FENCE.match(line) and not isinstance(line, _Directive):
             fence = _opening(line)
         elif is_statement or line.lstrip(" ").startswith("{"):
             read = [line]
@@ -341,7 +377,7 @@ def _with_kept(lines: Iterator[str]) -> Iterator[str]:
         tag = _BEGINS_ELEMENT.match(line)
         if fence is not None:
             fence = None if fence.search(line) else fence
-        elif _FENCE.match(line):
+        elif _FENCE.match(line) and not isinstance(line, _Directive):
             fence = _opening(line)
         elif tag and tag[1] not in unclosed and not _VOID.fullmatch(tag[1].lower()) and NOT_TRANSLATED.search(tag[2]):
             read, depth = [line], _depth(tag[1], line)

@@ -396,6 +396,40 @@ def test_front_matter_in_toml_has_strings_that_people_read() -> None:
     assert language("markdown", page) == ['"a"', "'b'", "z"]
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~~", ":::"])
+@pytest.mark.parametrize(
+    ("directive", "expected"),
+    [
+        ("{note}\na b", ["a b"]),
+        ("{admonition} A title\n:class: tip\na", ["A title", "a"]),
+        ("{figure} a.png\n:alt: A house\n:name: fig-a\n\na", ["A house", "a"]),
+        ("{list-table} A title\n* - a\n  - b", ["A title", "a", "b"]),
+        ("{tip}\n```` {.python}\nx\n````\n:rocket: a", [":rocket: a"]),
+        ('{tip}\n<div translate="no">\nx\n</div>\na', ["a"]),
+    ],
+)
+def test_directives_of_myst_have_text(fence: str, directive: str, expected: list[str]) -> None:
+    """What looks like code for other programs; their options are no text."""
+    page = f"z\n\n{fence}{directive}\n{fence}\n:rocket: y\n\n```\nx\n```\n"
+    assert language("markdown", page) == ["z", *expected, ":rocket: y"]
+    assert language("markdown", f"- z\n  {fence}{directive}\n{fence}\n".replace("\n", "\n  ")) == ["z", *expected]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```{code-cell}\n:tags: [x]\nx\n```",
+        "```{math}\nx\n```",
+        "```{r}\nx\n```",
+        "(x-y)=",
+        "{.x #y}",
+        "```note\nx\n```",
+    ],
+)
+def test_other_directives_and_targets_of_myst_are_copied(code: str) -> None:
+    assert language("markdown", f"a\n\n{code}\n\nb\n") == ["a", "b"]
+
+
 @given(
     marks=st.lists(st.sampled_from([("> ", "> "), ("- ", "  "), ("7. ", "   ")]), min_size=1, max_size=4),
     fence=st.sampled_from(["```", "~~~~ x"]),
