@@ -96,9 +96,15 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 # Finding placeholders
 
+# Forms of a plural as Symfony, Laravel and vue-i18n have them: a whole text with bars, {0} None|[1,*] Some.
+_SELECTOR = r"(?:\{\d+\}|[\[\]]\s?-?(?:\d+|Inf)\s?,\s?(?:\d+|\*|\+?Inf)\s?[\[\]])"
+_CODES_IN_FORM = r"\{\{?\s?[\w.$]+\s?\}\}?|<g+x*\d+/>|</?(?!g+x*\d)[A-Za-z][^<>|\n]*>"
+_FORM = rf"(?=\s*{_SELECTOR}|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
+_FORMS = rf"\A(?![`$\\*!\]])(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
+_FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(
-    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
+    rf"[\u27e6`<&@{{[_%$*/\\#|\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
     r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
 )
 _SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
@@ -133,7 +139,7 @@ def composed(text: str) -> tuple[str, Sequence[int]]:
 @cache  # compiling it takes milliseconds, which only documents should cost
 def tagged() -> re.Pattern[str]:
     """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
-    pattern = re.compile(f"{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
+    pattern = re.compile(f"{_FORMS}|{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
     _SIGNED.append(pattern)
     return pattern
 
@@ -278,7 +284,7 @@ _DESCRIPTIONS = re.compile(r"description|(?:og|twitter):(?:title|description|ima
 
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
-    may_have = "{" in sentence and _MESSAGE.search(sentence)
+    may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
     may_have = may_have or ("<" in sentence and _SHOWN_NAME.search(sentence))
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
@@ -289,9 +295,11 @@ def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]
 def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
-    They are the branches of a message of ICU, the attributes of a tag that people see or hear, and the title of a link
-    of Markdown.
+    They are the branches of a message of ICU, the forms of a plural between bars, the attributes of a tag that people
+    see or hear, and the title of a link of Markdown.
     """
+    if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
+        return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
     if code.startswith("<"):
         return _values(code)
     if code.startswith("]("):
@@ -337,8 +345,8 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
     """Return a placeholder with other texts in it; a quotation mark that would end one is escaped."""
     parts, end = list[str](), 0
     for (start, stop), text in zip(branches(code), texts, strict=True):
-        quote = code[start - 1]
-        if code.startswith("<"):
+        quote = code[start - 1 : start]
+        if quote and quote in "\"'" and code.startswith("<"):
             text = text.replace(quote, "&quot;" if quote == '"' else "&#39;")
         elif code.startswith("]("):
             text = re.sub(rf"(?<!\\){re.escape(code[stop])}", rf"\\{code[stop]}", text)

@@ -22,6 +22,7 @@ from translate.text.placeholders import (
     protect,
     restore,
     symbol,
+    tagged,
     unframed,
     with_branches,
     without_space_in_marks,
@@ -219,6 +220,40 @@ def test_the_branches_of_a_message_are_its_texts() -> None:
     assert branches("{name}") == branches("x") == []
     assert messages(f"Ein {{name}} {MESSAGE} und {MESSAGE}") == [MESSAGE]
     assert with_branches("{a, select, x {ja} other {}}", ["b", "c"]) == "{a, select, x {b} other {c}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("{0} Keine|{1} Eins|[2,*] Viele", ["Keine", "Eins", "Viele"]),
+        ("{0} Keine Äpfel | {1} Ein Apfel| ]1,Inf[ %count% Äpfel", ["Keine Äpfel", "Ein Apfel", "%count% Äpfel"]),
+        ("Ein Apfel|{{ count }} Äpfel", ["Ein Apfel", "{{ count }} Äpfel"]),
+        ("<b>Ein Apfel</b>|viele <i>Äpfel</i>, <g2/>", ["<b>Ein Apfel</b>", "viele <i>Äpfel</i>, <g2/>"]),
+        *((text, []) for text in ("Haus | Hof", "P(A|B)", "Haus|", "|Haus", "Haus||Hof")),
+        *((text, []) for text in ("<g1>Haus|Hof</g1>", "Ein Haus", "Haus|Hof\nGarten|Feld")),
+    ],
+)
+def test_the_forms_of_a_plural_between_bars_are_texts(text: str, forms: list[str]) -> None:
+    """The model lost the bars, or a form: "{0} No|{1} some|[2,*]"."""
+    assert messages(text, tagged()) == ([text] if forms else [])
+    if forms:
+        assert [text[start:stop] for start, stop in branches(text)] == forms
+        assert with_branches(text, forms) == text
+        assert with_branches(text, ["x"] * len(forms)).count("x") == len(forms)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "`Haus|Hof`",
+        "https://a.de/haus|hof",
+        "$Haus|Hof$",
+        '<a href="Haus|Hof">',
+        "{{ haus|hof }}",
+    ],
+)
+def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
+    assert messages(f"Ein {code} hier", markdown()) == []
 
 
 @pytest.mark.parametrize(
