@@ -370,7 +370,7 @@ class Paragraph:
 
     def laid_out(self, translation: str) -> str | None:
         """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
-        if "\n" not in self._source:
+        if "\n" not in self.piece.text or self.piece.form in ("yaml", "toml"):
             return written(translation, self.piece)
         if translation == self.plain:
             return self._released(self._source)
