@@ -199,6 +199,10 @@ def content(piece: Piece) -> str:
         from translate.text.scalars import text_of  # imports PyYAML, which few texts need
 
         return text_of(piece.text, piece.form) or ""
+    if piece.form == "cues":
+        from translate.text.subtitles import text_of_cues
+
+        return text_of_cues(piece.text)
     if piece.form == "code":  # nothing to translate
         return ""
     if piece.form == "capitals":
@@ -391,6 +395,10 @@ class Paragraph:
         return self._released("".join(found))
 
     def _released(self, text: str) -> str:
+        if self.piece.form == "cues":
+            from translate.text.subtitles import in_cues
+
+            return in_cues(text, self.piece.text)
         return text if _CUT in self.piece.text else text.replace(_CUT, "\n")
 
 

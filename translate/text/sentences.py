@@ -77,15 +77,16 @@ class Piece:
     Attributes:
         translate: whether it is translated or copied.
         form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
-            "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; "capitals" for a name or sound
-            in subtitles; "title" in quotation marks of Markdown; "language" for a tag of HTML that states the language
-            and "code" for its code in front matter; "yaml" or "toml" for a string of front matter, with its quotes.
+            "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; in subtitles "capitals" for a
+            name or sound, "cues" for a sentence in several cues; "title" in quotation marks of Markdown; "language"
+            for a tag of HTML that states the language and "code" for its code in front matter; "yaml" or "toml" for a
+            string of front matter, with its quotes.
     """
 
     text: str
     translate: bool
     form: Literal[
-        "", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language", "code", "yaml", "toml"
+        "", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language", "code", "yaml", "toml", "cues"
     ] = ""
 
 

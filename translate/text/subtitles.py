@@ -1,7 +1,12 @@
-"""SubRip and WebVTT as pieces: the sentences of cues, with sounds and names of speakers by themselves."""
+"""SubRip and WebVTT as pieces: the sentences of cues, with sounds and names of speakers by themselves.
+
+A sentence may go on in the next cues. It is one piece, with the lines between the cues, which `text_of_cues` takes out
+and `in_cues` puts back.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
 
 from translate.text.markup import paragraph
 from translate.text.sentences import Piece
@@ -27,14 +32,83 @@ _ENDS = re.compile(
     r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)(?:[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]|\s\u00bb)*(</\w+>)*\s*\Z"
     r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
 )
+# The line of times of a cue, with settings such as its place; and what may be between the texts of two cues.
+_CUE = r"\s*(?P<start>[\d:.,]+)\s*-->\s*(?P<end>[\d:.,]+)(?P<settings>[^\n]*\n)"
+_NEXT_CUE = rf"[ \t]*\r?\n(?:[ \t]*\r?\n)+(?:[^\n]*\n)?{_CUE}"
+_FORMATS, _ENDS_OF_FORMATS = r"(?:\{\\an\d\}|<[ibu]>|<font[^<>\n]*>)*", "(?:</(?:[ibu]|font)>)*"
+_FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*){_ENDS_OF_FORMATS}")
+_BREAK = re.compile(rf"{_ENDS_OF_FORMATS}{_NEXT_CUE}{_FORMATS}|\r?\n")
+_LONGEST_PAUSE = 2  # seconds within a sentence
+_MOST_CUES = 4  # of a sentence
+_LONG_TEXT = 10  # characters; a shorter one without a full stop may be a sign
+
+
+def text_of_cues(text: str) -> str:
+    """Return the text of a sentence in several cues, without the lines between them."""
+    return _BREAK.sub("\n", text)
+
+
+def in_cues(text: str, like: str) -> str:
+    """Return a text of as many lines as those of a sentence in several cues, with the lines between the cues."""
+    breaks = [match[0] for match in _BREAK.finditer(like)]
+    return "".join(chain.from_iterable(zip_longest(text.split("\n"), breaks, fillvalue="")))
 
 
 def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
-    """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times.
+    """Yield the pieces of SubRip or WebVTT.
 
     Args:
         has_names: whether the line before the times may be another name of the cue than a number, as in WebVTT.
     """
+    held = list[Piece]()  # the text of a sentence that may go on in the next cue, and what follows it
+    last, times, n_cues = "", None, 0  # its last text, and the times of that; and the number of its cues
+    new_times: re.Match[str] | None = None
+    for piece in _pieces(lines, has_names):
+        if not piece.translate:
+            new_times = re.match(_CUE, piece.text) or new_times
+        elif held and n_cues < _MOST_CUES and _goes_on(last, times, "".join(one.text for one in held[1:]), piece):
+            held = [Piece("".join(one.text for one in [*held, piece]), True, "cues")]
+            last, times, n_cues = piece.text, new_times, n_cues + 1
+            continue
+        else:
+            yield from held
+            held, last, times, n_cues = [], piece.text, new_times, 1
+            if not piece.form and not _ENDS.search(piece.text):
+                held = [piece]
+                continue
+        if held:
+            held.append(piece)
+        else:
+            yield piece
+    yield from held
+
+
+def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piece) -> bool:
+    """Return whether a sentence goes on in the next cue, which has the same formats and place.
+
+    Args:
+        before, times: the text of a cue, which has no end, and its times.
+        between: what is between that and the piece.
+    """
+    cue = re.fullmatch(_NEXT_CUE, between)
+    own, other = _FORMATTED.fullmatch(before), _FORMATTED.fullmatch(piece.text)
+    if not (cue and times and own and other) or piece.form or _ENDS.search(before) or _BEGINS.match(piece.text):
+        return False
+    is_same = (own["formats"], times["settings"]) == (other["formats"], cue["settings"])
+    is_soon = 0 <= _seconds(cue["start"]) - _seconds(times["end"]) <= _LONGEST_PAUSE
+    is_ended = _ENDS.search(piece.text) and len(own["text"]) >= _LONG_TEXT and not own["text"].isupper()
+    return bool(is_same and is_soon and (other["text"][:1].islower() or is_ended))
+
+
+def _seconds(time: str) -> float:
+    total = 0.0
+    for part in re.findall(r"\d+(?:[.,]\d+)?", time):
+        total = 60 * total + float(part.replace(",", "."))
+    return total
+
+
+def _pieces(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
+    """Yield the pieces of cues: in a block of lines, the text of a cue follows its line of times."""
     block: list[str] = []
     is_begun = False  # whether a cue has begun, whose text may have blank lines
     for line in lines:

@@ -237,6 +237,63 @@ def test_text_after_a_blank_line_belongs_to_its_cue_even_without_one_before_the_
     assert language("vtt", names) == ["Eins.", "Zwei."]
 
 
+def cues(texts: Iterable[str], pause: int = 0, settings: str = "") -> str:
+    return "\n".join(
+        f"{n}\n00:00:{10 * n:02},000 --> 00:00:{10 * n + 10 - pause:02},000{settings * n}\n{text}\n"
+        for n, text in enumerate(texts, start=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            ["Ich habe gestern", "mit meinem Bruder", "gesprochen."],
+            ["Ich habe gestern\nmit meinem Bruder\ngesprochen."],
+        ),
+        (["Ich habe", "einen\nHund. Und du?", "nein"], ["Ich habe\neinen\nHund. Und du?", "nein"]),
+        (["Ich sah gestern den", "Hund.", "Ja."], ["Ich sah gestern den\nHund.", "Ja."]),
+        (["<i>Ich habe</i>", "<i>einen Hund.</i>"], ["<i>Ich habe\neinen Hund.</i>"]),
+        (["{\\an8}Ich habe", "einen Hund."], ["{\\an8}Ich habe", "einen Hund."]),
+        (["Ich <b>habe</b>", "einen Hund."], ["Ich <b>habe</b>", "einen Hund."]),
+        (["Ich habe.", "einen Hund."], ["Ich habe.", "einen Hund."]),
+        (["Ausgang", "Der Hund bellt."], ["Ausgang", "Der Hund bellt."]),
+        (["BAHNHOF BERLIN", "Der Hund bellt."], ["BAHNHOF BERLIN", "Der Hund bellt."]),
+        (["Ja,", "- nein"], ["Ja,", "- nein"]),
+        (["Ja,", "MANN: nein"], ["Ja,", "MANN", "nein"]),
+        (["\u266a Alle", "\u266a meine"], ["\u266a Alle", "\u266a meine"]),
+        (["a", "b", "c", "d", "e"], ["a\nb\nc\nd", "e"]),
+    ],
+)
+def test_a_sentence_may_go_on_in_the_next_cues(texts: list[str], expected: list[str]) -> None:
+    """Of "Ich habe gestern", alone, the models make "I yesterday"."""
+    found = [piece for piece in read("srt", cues(texts)) if piece.translate]
+    assert [content(piece) if piece.form == "cues" else piece.text for piece in found] == expected
+    for other in (cues(texts, pause=5), cues(texts, settings=" line:1")):
+        assert not any(piece.form == "cues" for piece in read("srt", other))
+
+
+@given(
+    st.lists(st.sampled_from(["Ich", "habe", "den\nHund", "<i>so</i>", "", " a ", "nein."]), max_size=7),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_a_sentence_in_several_cues_is_written_between_their_times(texts: list[str], end: str) -> None:
+    """In as many lines, and a translation that is the text gives the same file."""
+    file = cues(texts).replace("\n", end)
+    found = read("srt", file)
+    assert "".join(piece.text for piece in found) == file
+    for piece in found:
+        if piece.form == "cues":
+            paragraph = Paragraph(piece, "srt")
+            assert paragraph.laid_out(paragraph.plain) == piece.text
+            said = paragraph.laid_out(" ".join("x" for _ in range(20)))
+            assert said is not None
+            assert [line for line in said.split("\n") if "-->" in line or line.strip().isdecimal()] == [
+                line for line in piece.text.split("\n") if "-->" in line or line.strip().isdecimal()
+            ]
+            assert said.count("\n") == piece.text.count("\n")
+
+
 def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
     text = "1\n00:01 --> 00:02\n« Oui.\u00a0»\nElle part\nce soir.\n"
     assert language("srt", text) == ["« Oui.\u00a0»", "Elle part\nce soir."]
