@@ -40,6 +40,7 @@ _FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*){_ENDS_OF_
 _BREAK = re.compile(rf"{_ENDS_OF_FORMATS}{_NEXT_CUE}{_FORMATS}|\r?\n")
 _LONGEST_PAUSE = 2  # seconds within a sentence
 _MOST_CUES = 4  # of a sentence
+_MARK = re.compile(r"[.,;:!?\u2026](?!\S)")  # a text with one has a full stop where a sentence ends
 _LONG_TEXT = 10  # characters; a shorter one without a full stop may be a sign
 
 
@@ -96,8 +97,9 @@ def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piec
         return False
     is_same = (own["formats"], times["settings"]) == (other["formats"], cue["settings"])
     is_soon = 0 <= _seconds(cue["start"]) - _seconds(times["end"]) <= _LONGEST_PAUSE
-    is_ended = _ENDS.search(piece.text) and len(own["text"]) >= _LONG_TEXT and not own["text"].isupper()
-    return bool(is_same and is_soon and (other["text"][:1].islower() or is_ended))
+    is_no_sign = len(own["text"]) >= _LONG_TEXT and not own["text"].isupper()
+    is_certain = other["text"][:1].islower() or (is_no_sign and _MARK.search(other["text"]))
+    return bool(is_same and is_soon and is_certain)
 
 
 def _seconds(time: str) -> float:

@@ -252,6 +252,8 @@ def cues(texts: Iterable[str], pause: int = 0, settings: str = "") -> str:
             ["Ich habe gestern\nmit meinem Bruder\ngesprochen."],
         ),
         (["Ich habe", "einen\nHund. Und du?", "nein"], ["Ich habe\neinen\nHund. Und du?", "nein"]),
+        (["Ich sah den roten", "Hund,\nder da lag.", "Ja."], ["Ich sah den roten\nHund,\nder da lag.", "Ja."]),
+        (["Alle meine Entchen", "Schwimmen auf dem See"], ["Alle meine Entchen", "Schwimmen auf dem See"]),
         (["Ich sah gestern den", "Hund.", "Ja."], ["Ich sah gestern den\nHund.", "Ja."]),
         (["<i>Ich habe</i>", "<i>einen Hund.</i>"], ["<i>Ich habe\neinen Hund.</i>"]),
         (["{\\an8}Ich habe", "einen Hund."], ["{\\an8}Ich habe", "einen Hund."]),
