@@ -405,7 +405,7 @@ class Notes:
 
     def add(self, translation: "Translation", n: int | str) -> None:
         """Record the flags of line `n`, counted from 1."""
-        for kind in self._flags.intersection(translation.flags):
+        for kind in filter(self._flags.__contains__, translation.flags):  # in their order, unlike those of a set
             self._counts[kind] += 1
             if self._counts[kind] <= _LINES_NAMED:
                 self._first[kind].append(n)

@@ -23,7 +23,7 @@ import translate
 from tests.translate.conftest import random_model
 from tests.translate.speakers import Echo
 from transformer.config import SearchConfig
-from translate.commands.lines import Notes
+from translate.commands.lines import WARNINGS, Notes
 from translate.commands.main import main
 from translate.commands.text import TextOptions, open_translator
 from translate.commands.text import _first_window as first_window
@@ -614,6 +614,16 @@ def test_every_reason_to_doubt_a_line_is_told(capsys: pytest.CaptureFixture[str]
     assert [line.split(":")[2] for line in capsys.readouterr().err.splitlines()] == [
         f" line {n}" for n in range(1, len(SUSPICIOUS) + 1)
     ]
+
+
+def test_the_reasons_to_doubt_a_line_come_in_the_order_of_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """The order of a set of texts is another one in each process, so equal runs would say different things."""
+    flags = tuple(sorted(SUSPICIOUS))
+    notes = Notes()
+    notes.add(Translation("x", flags=flags), 3)
+    notes.tell()
+    told = [line.split(": ", 3)[3] for line in capsys.readouterr().err.splitlines()]
+    assert told == [WARNINGS[flag] for flag in flags]
 
 
 def test_translating_a_file_reports_the_speed(echo: Echo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
