@@ -283,6 +283,8 @@ class _Field:
             named = (("at least", low), ("at most", high))
             bounds = [f"{words} {bound:g}" for words, bound in named if bound is not None]
             raise argparse.ArgumentTypeError(f"{text} is out of range; it must be {' and '.join(bounds)}")
+        if kind is float and not isfinite(number):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
         return number
 
     def help(self) -> str:
@@ -390,8 +392,9 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
         name = unknown.partition("=")[0]
         may_be_one = name.startswith("--") or name.islower()  # no option has capitals, and a word of text may
         near = difflib.get_close_matches(name, names_of(options) if may_be_one else [], n=1, cutoff=0.7)
-        remedy = f"did you mean {near[0]}?" if near else 'if it is text, write "--" before it'
-        raise UnknownOptionError(f"no option {name}; {remedy} (see {parser.prog} --help)", name)
+        takes_text = any(field.declared.group is None for field in declared)
+        remedy = f"; did you mean {near[0]}?" if near else '; if it is text, write "--" before it' if takes_text else ""
+        raise UnknownOptionError(f"no option {name}{remedy} (see {parser.prog} --help)", name)
     values = vars(given)
     words += arguments[end + 1 :]
     for field in declared:

@@ -87,6 +87,8 @@ def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
         ("a --who me --heat 301", "--heat: 301 is out of range; it must be at least 0 and at most 300"),
         ("a --who me --rise 0.5", "--rise: 0.5 is out of range; it must be at least 1"),
         ("a --who me --rise nan", "--rise: nan is out of range"),
+        ("a --who me --rise inf", "--rise: 'inf' is not a finite number"),
+        ("a --who me --rise 1e999", "--rise: '1e999' is not a finite number"),
         ("a --who me --kind oat", "--kind: 'oat' is not one of rye, wheat"),
         ("a --who me --order x", "--order: expected 2 arguments"),
         ("a --who me --hate 3", "no option --hate; did you mean --heat?"),
@@ -138,6 +140,20 @@ class Oven:
 
     def __post_init__(self) -> None:
         validate(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean:
+    """Clean the oven, which takes no argument."""
+
+    oven: Annotated[Oven, nested("fan")] = Oven()
+
+
+def test_a_command_without_arguments_does_not_ask_whether_an_option_is_text() -> None:
+    with pytest.raises(UserError, match=r"^no option --soap \(see translate clean --help\)$"):
+        parse(Clean, "clean", ["--soap"])
+    with pytest.raises(UserError, match="did you mean --fan?"):
+        parse(Clean, "clean", ["--fun"])
 
 
 @dataclass(frozen=True, kw_only=True)
