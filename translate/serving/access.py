@@ -30,6 +30,15 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS keys (
     requests_per_minute INTEGER, max_characters INTEGER, characters_per_minute INTEGER)"""
 _MINUTE = 60
 
+# Where the file may be one of keys, and the operating system or another process refuses it; by the code of SQLite.
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "free space on the disk",
+    sqlite3.SQLITE_IOERR: "free space on the disk, or name another file",
+    sqlite3.SQLITE_BUSY: "another process writes it, so try again",
+    sqlite3.SQLITE_READONLY: "change the permissions, or name another file",
+    sqlite3.SQLITE_CANTOPEN: "change the permissions, or name another file",
+}
+
 
 @dataclass(frozen=True)
 class Key:
@@ -104,20 +113,28 @@ class KeyStore:
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600)
-        elif not self.path.is_file():
+        elif not self.path.exists():
             raise UserError(
                 f"{self.path}: there are no keys yet; make one with translate keys add NAME --file {self.path}"
             )
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
                 database.row_factory = sqlite3.Row
-                if create:
+                if create and not self.path.stat().st_size:  # not in a database of another program
                     database.execute(_SCHEMA)
                 yield database
         except sqlite3.IntegrityError:
             raise
         except (sqlite3.Error, IndexError) as error:  # IndexError: a column is missing
-            raise UserError(f"{self.path}: is no file of API keys, or cannot be read ({error})") from error
+            raise UserError(f"{self.path}: {_problem(error)}") from error
+
+
+def _problem(error: Exception) -> str:
+    """Return why a file of keys cannot be used, and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of an extended code says more than is needed
+    if code in _REMEDIES:
+        return f"cannot be read or written ({error}); {_REMEDIES[code]}"
+    return f"is no file of API keys ({error}); name another one"
 
 
 def _key(row: sqlite3.Row) -> Key:

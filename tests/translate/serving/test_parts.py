@@ -104,6 +104,44 @@ def test_limits_count_the_addresses_of_an_ipv6_network_as_one(host: str, name: s
         assert Access(ServeOptions(), None, rates).admit(request, "").name == f"address {name}"
 
 
+def test_a_file_of_keys_that_the_system_refuses_is_not_taken_for_another_file(tmp_path: Path) -> None:
+    """A full disk, a folder and a locked file are mended in other ways than a file of another program."""
+    (tmp_path / "folder").mkdir()
+    for action in (["list"], ["add", "anna"]):
+        code, said = _keys(*action, "--file", str(tmp_path / "folder"))
+        assert code == 2
+        assert "folder: cannot be read or written" in said
+        assert said.endswith("or name another file\n")
+    code, said = _keys("add", "anna", "--file", str(tmp_path / "full.sqlite"), limit=0)
+    assert code == 2
+    assert "full.sqlite: cannot be read or written" in said
+    assert "free space on the disk" in said
+
+
+def _keys(*arguments: str, limit: int | None = None) -> tuple[int, str]:
+    """Return the exit code and stderr of `translate keys`, where files may have so many bytes."""
+    code = "import resource, sys\nfrom translate.commands.main import main\n"
+    if limit is not None:
+        code += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}sys.exit(main(['keys', *sys.argv[1:]]))", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_no_key_is_added_to_the_database_of_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as database, database:
+        database.execute("CREATE TABLE history (address TEXT)")
+    before = other.read_bytes()
+    assert main(["keys", "add", "anna", "--file", str(other)]) == 2
+    assert "other.sqlite: is no file of API keys" in capsys.readouterr().err
+    assert other.read_bytes() == before
+
+
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
     (tmp_path / "damaged").write_bytes(b"no database" * 100)
     for name in ("missing", "damaged"):
