@@ -146,5 +146,5 @@ def searched(translator: Any, tokenizer: Tokenizer, ids: Sequence[Sequence[int]]
         ids: token ids of each line.
         settings: of its `translate_batch`.
     """
-    results = translator.translate_batch([tokenizer.pieces(of_line) for of_line in ids], **settings)
+    results = translator.translate_batch([tokenizer.tokens(of_line) for of_line in ids], **settings)
     return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]

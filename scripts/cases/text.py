@@ -65,11 +65,11 @@ def sentences(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]
         "beam_size": translator.sentence_search.config.beam_size,
         "length_penalty": translator.sentence_search.config.alpha,
     }
-    pieces = [engine.tokenizer.pieces(engine.tokenizer.encode(line)) for line in lines]
+    tokens = [engine.tokenizer.tokens(engine.tokenizer.encode(line)) for line in lines]
     seconds: dict[str, list[float]] = {"ours_ms": [], "ct2_ms": []}
     for _ in range(rounds):
         total = dict.fromkeys(seconds, 0.0)
-        for line, of_line in zip(lines, pieces, strict=True):
+        for line, of_line in zip(lines, tokens, strict=True):
             total["ours_ms"] += seconds_of(partial(list, translator.translate_lines([line])))
             total["ct2_ms"] += seconds_of(partial(engine.translator.translate_batch, [of_line], **settings))
         for name, value in total.items():

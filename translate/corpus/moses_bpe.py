@@ -149,13 +149,13 @@ class MosesBpe(Tokenizer):
         words = re.sub(f"{_GOES_ON} |{_GOES_ON}$", "", " ".join(parts))
         return str(self._moses[2].detokenize(words.split(" "))) if parts else ""
 
-    def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Return the piece of each id."""
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """Return the token of each id."""
         return [self._pieces[i] for i in ids]
 
-    def ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the id of each piece; that of the unknown piece if there is no such piece."""
-        return [self._ids.get(piece, UNK) for piece in pieces]
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """Return the id of each token; that of the unknown token if there is no such token."""
+        return [self._ids.get(token, UNK) for token in tokens]
 
     def scores(self) -> dict[str, tuple[int, float]]:
         """Return no piece: subword dropout is of SentencePiece."""

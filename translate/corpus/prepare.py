@@ -522,7 +522,7 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
         )
     for tag in _tags(config):
         # A new tokenizer is trained with the tags.
-        if tokenizer is not None and tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
+        if tokenizer is not None and tag not in (pieces := tokenizer.tokens(tokenizer.encode(tag))):
             remedy = 'tag = false in the sources of kind "mono"' if tag == TAG else "augmentation.formality to 0"
             raise UserError(
                 f"sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set {remedy}, or start "

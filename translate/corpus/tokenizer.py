@@ -91,7 +91,7 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, including special ones."""
+        """Number of tokens, including special ones."""
         return int(self._processor.vocab_size())
 
     @property
@@ -102,12 +102,12 @@ class Tokenizer:
 
     @property
     def unk(self) -> int:
-        """Id of the unknown piece, which does not occur with byte fallback."""
+        """Id of the unknown token, which does not occur with byte fallback."""
         return UNK
 
     @property
     def n_placeholders(self) -> int:
-        """Number of placeholders that are pieces, counted from the first."""
+        """Number of placeholders that are tokens, counted from the first."""
         p = self._processor
         return next(i for i in itertools.count() if p.piece_to_id(symbol(i)) in (UNK, -1))
 
@@ -116,9 +116,9 @@ class Tokenizer:
         return list(self._processor.encode(_escape(text)))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the characters of the text, from start to stop, that each piece of `encode(text)` stands for.
+        """Return the characters of the text, from start to stop, that each token of `encode(text)` stands for.
 
-        A space belongs to the piece after it, and a character of several bytes to the last byte.
+        A space belongs to the token after it, and a character of several bytes to the last byte.
         """
         places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
         is_byte, escaped = self._processor.is_byte, _escape(text)
@@ -174,19 +174,19 @@ class Tokenizer:
         return frozenset().union(*pieces), frozenset().union(*(piece for piece in pieces if len(piece) > 1))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of token ids; pad, bos and eos are dropped, the unknown piece becomes U+2047 between spaces.
+        """Return the text of token ids; pad, bos and eos are dropped, the unknown token becomes U+2047 between spaces.
 
         Invalid sequences of bytes, which no text encodes to, become U+FFFD.
         """
         return _unescape(self._processor.decode([int(i) for i in ids if i > EOS]))
 
-    def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Return the piece of each id as SentencePiece writes it, with U+2581 for a space and <0x0A> for a byte."""
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """Return the token of each id as SentencePiece writes it, with U+2581 for a space and <0x0A> for a byte."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
-    def ids(self, pieces: Sequence[str]) -> list[int]:
-        """Return the id of each piece; that of the unknown piece if there is no such piece."""
-        return [int(self._processor.piece_to_id(piece)) for piece in pieces]
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """Return the id of each token; that of the unknown token if there is no such token."""
+        return [int(self._processor.piece_to_id(token)) for token in tokens]
 
     def scores(self) -> dict[str, tuple[int, float]]:
         """Return id and score of each piece of text: not of special pieces, bytes, placeholders and tags."""

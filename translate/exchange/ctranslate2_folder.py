@@ -96,14 +96,14 @@ class CTranslate2Folder:
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
         """Return the log-probability of each target token and of eos, (T + 1) for each pair."""
-        scored = self.translator.score_batch(self._pieces(src), self._pieces(tgt), max_input_length=0)
+        scored = self.translator.score_batch(self._tokens(src), self._tokens(tgt), max_input_length=0)
         return [torch.tensor(result.log_probs) for result in scored]
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
         """Return greedy outputs without eos, of at most limit - 1 tokens."""
         settings = {"beam_size": 1, "max_input_length": 0, "min_decoding_length": 0}
-        results = self.translator.translate_batch(self._pieces(src), max_decoding_length=limit - 1, **settings)
+        results = self.translator.translate_batch(self._tokens(src), max_decoding_length=limit - 1, **settings)
         return [self.tokenizer.ids(result.hypotheses[0]) for result in results]
 
-    def _pieces(self, sentences: Ids) -> list[list[str]]:
-        return [self.tokenizer.pieces(ids) for ids in sentences]
+    def _tokens(self, sentences: Ids) -> list[list[str]]:
+        return [self.tokenizer.tokens(ids) for ids in sentences]

@@ -194,7 +194,7 @@ def quiet_transformers() -> Iterator[Any]:
 
 def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelConfig, folder: Path) -> None:
     """Write the SentencePiece model of each language, their vocabulary and the tokenizer's settings."""
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    pieces = tokenizer.tokens(range(tokenizer.vocab_size))
     tokenizer.save(folder / "source.spm")
     tokenizer.target.save(folder / "target.spm")
     write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})

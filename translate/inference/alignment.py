@@ -15,23 +15,23 @@ from translate.inference.search import Engine, without_tag
 _WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it
 
 
-def align(engine: Engine, source: str, pieces: Sequence[str], tag: Ids = ()) -> list[tuple[int, int]]:
+def align(engine: Engine, source: str, tokens: Sequence[str], tag: Ids = ()) -> list[tuple[int, int]]:
     """Return pairs (source word, target word), counted from 0, in order.
 
-    Words are separated by spaces. Two words are aligned if any of their pieces are; a target piece is aligned with the
-    source piece it attends to most.
+    Words are separated by spaces. Two words are aligned if any of their tokens are; a target token is aligned with the
+    source token it attends to most.
 
     Args:
         source: the source sentence. UserError if it is longer than the model's limit.
-        pieces: `tokens` of the translation.
+        tokens: those of the translation.
         tag: token ids before those of the source; see `SentenceSearch.tag`.
     """
     tokenizer, limit = engine.tokenizer, engine.max_positions
-    src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
+    src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(tokens)
     if limit is not None and max(len(tag) + len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
     (weights_TS,) = (without_tag(weights, tag) for weights in engine.align([[*tag, *src]], [tgt]))
-    src_words, tgt_words = _words(tokenizer.pieces(src)), _words(pieces)
+    src_words, tgt_words = _words(tokenizer.tokens(src)), _words(tokens)
     pairs = {(src_words[row.index(max(row))], tgt_words[t]) for t, row in enumerate(weights_TS) if row}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)
 
@@ -41,11 +41,11 @@ def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{s}-{t}" for s, t in pairs)
 
 
-def _words(pieces: Sequence[str]) -> list[int | None]:
-    """Return the index of the word that each piece ends in; None for a piece that ends in a space."""
+def _words(tokens: Sequence[str]) -> list[int | None]:
+    """Return the index of the word that each token ends in; None for a token that ends in a space."""
     n, inside, words = -1, False, list[int | None]()
-    for piece in pieces:
-        for character in piece.replace("\u2581", " "):
+    for token in tokens:
+        for character in token.replace("\u2581", " "):
             n += not inside and not character.isspace()
             inside = not character.isspace()
         words.append(n if inside else None)
@@ -67,24 +67,24 @@ class WordAttention:
 
 
 def word_attention(tokenizer: Tokenizer, source: str, target: str, weights_TS: Attention) -> WordAttention:
-    """Return the attention between words: the sum over the source pieces, the mean over the target pieces.
+    """Return the attention between words: the sum over the source tokens, the mean over the target tokens.
 
     Args:
         weights_TS: `Engine.align` of the two texts.
     """
-    (words, pieces_V), (target_words, pieces_W) = (
-        _pieces_of_words(tokenizer, source),
-        _pieces_of_words(tokenizer.target, target),
+    (words, tokens_V), (target_words, tokens_W) = (
+        _tokens_of_words(tokenizer, source),
+        _tokens_of_words(tokenizer.target, target),
     )
     weights_WV = [
-        [sum(weights_TS[t][s] for t in of_target for s in of_source) / max(1, len(of_target)) for of_source in pieces_V]
-        for of_target in pieces_W
+        [sum(weights_TS[t][s] for t in of_target for s in of_source) / max(1, len(of_target)) for of_source in tokens_V]
+        for of_target in tokens_W
     ]
     return WordAttention(words, target_words, weights_WV)
 
 
-def _pieces_of_words(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[list[int]]]:
-    """Return the words of a text, and for each the indices of the pieces that have a character in common with it."""
+def _tokens_of_words(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[list[int]]]:
+    """Return the words of a text, and for each the indices of the tokens that have a character in common with it."""
     words, spans = list(_WORD.finditer(text)), tokenizer.spans(text)
     found = [[i for i, (begin, end) in enumerate(spans) if begin < word.end() and word.start() < end] for word in words]
     return [word[0] for word in words], found

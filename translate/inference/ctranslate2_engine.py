@@ -55,7 +55,7 @@ _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
 _REOPENING = Lock()  # by several threads of a process that was forked
 
-_Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
+_Output = tuple[list[str], float]  # tokens with the end token, if the output has ended, and their log-probability
 
 
 def package() -> Any:
@@ -221,7 +221,7 @@ class CTranslate2Engine:
                 "the engine ctranslate2 has no sampling, coverage penalty, prefixes or required terms; use the engine "
                 "torch"
             )
-        (eos,) = self.tokenizer.pieces([config.eos])
+        (eos,) = self.tokenizer.tokens([config.eos])
         found: dict[int, list[Hypothesis]] = {}
         for (_, max_length), group in _grouped((len(request.ids), request.max_length) for request in requests):
             several = self._outputs([requests[i].ids for i in group], max_length, config)
@@ -238,7 +238,7 @@ class CTranslate2Engine:
         """
         power = _power(config, len(sources[0]) + 1)
         results = self._loaded().translate_batch(
-            [self.tokenizer.pieces(ids) for ids in sources],
+            [self.tokenizer.tokens(ids) for ids in sources],
             beam_size=config.beam_size,
             num_hypotheses=config.beam_size,
             length_penalty=power,
@@ -252,15 +252,15 @@ class CTranslate2Engine:
         )
         scored = [zip(result.hypotheses, result.scores, strict=True) for result in results]
         # Log-probabilities again: CTranslate2 divided them by the power of the length.
-        return [[(pieces, score * len(pieces) ** power) for pieces, score in several] for several in scored]
+        return [[(tokens, score * len(tokens) ** power) for tokens, score in several] for several in scored]
 
     def _best(
         self, source: Sequence[int], outputs: Sequence[_Output], max_length: int, config: SearchConfig, eos: str
     ) -> list[Hypothesis]:
         """Return the n_best hypotheses of a source, best first; fewer if a probability is not finite."""
-        finite = [(pieces, log_prob) for pieces, log_prob in outputs if math.isfinite(log_prob)]
-        targets = [pieces[:-1] if pieces[-1] == eos else pieces[: max_length - 1] for pieces, _ in finite]
-        if finite and (config.no_repeat or any(pieces[-1] != eos for pieces, _ in finite)):
+        finite = [(tokens, log_prob) for tokens, log_prob in outputs if math.isfinite(log_prob)]
+        targets = [tokens[:-1] if tokens[-1] == eos else tokens[: max_length - 1] for tokens, _ in finite]
+        if finite and (config.no_repeat or any(tokens[-1] != eos for tokens, _ in finite)):
             log_probs = self._log_probs(source, targets)
         else:
             log_probs = [log_prob for _, log_prob in finite]
@@ -271,8 +271,8 @@ class CTranslate2Engine:
 
     def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
         """Return the log-probability of each target of a source, eos included."""
-        pieces = self.tokenizer.pieces(source)
-        scored = self._loaded().score_batch([pieces] * len(targets), targets, max_input_length=0)
+        tokens = self.tokenizer.tokens(source)
+        scored = self._loaded().score_batch([tokens] * len(targets), targets, max_input_length=0)
         return [math.fsum(target.log_probs) for target in scored]
 
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
@@ -315,13 +315,13 @@ class CTranslate2Engine:
     def _in_groups(
         self, compute: Callable[[list[list[str]], list[list[str]]], list[R]], sources: TokenIds, targets: TokenIds
     ) -> list[R]:
-        """Return the results of `compute` for pairs of pieces, which all have the same lengths in one call."""
-        pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        groups = [group for _, group in _grouped(zip(*(map(len, side) for side in pieces), strict=True))]
+        """Return the results of `compute` for pairs of tokens, which all have the same lengths in one call."""
+        tokens = [[self.tokenizer.tokens(ids) for ids in side] for side in (sources, targets)]
+        groups = [group for _, group in _grouped(zip(*(map(len, side) for side in tokens), strict=True))]
         results = side_by_side(
-            lambda group: compute(*([side[i] for i in group] for side in pieces)),
+            lambda group: compute(*([side[i] for i in group] for side in tokens)),
             groups,
-            lambda i: len(pieces[0][i]) + len(pieces[1][i]),
+            lambda i: len(tokens[0][i]) + len(tokens[1][i]),
             self.n_workers,
         )
         found = dict(zip(chain(*groups), chain(*results), strict=True))

@@ -101,7 +101,7 @@ class Formatted:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The attention of the pieces of a translation to the pieces of its source, and the characters of each piece."""
+    """The attention of the tokens of a translation to the tokens of its source, and the characters of each token."""
 
     source: Sequence[Span]
     target: Sequence[Span]
@@ -521,7 +521,7 @@ class _Placement:
         self.words = {u for u, (start, stop) in enumerate(self.units) if _is_word(pair.target[start:stop])}
         self.source_words = [match.span() for match in _UNIT.finditer(pair.source) if _is_word(match[0])]
         starts, stops = ([span[i] for span in alignment.target] for i in (0, 1))
-        self.pieces = [
+        self.tokens = [
             range(bisect.bisect_right(stops, start), bisect.bisect_left(starts, stop)) for start, stop in self.units
         ]
         letters = [0] * len(pair.source)
@@ -670,7 +670,7 @@ class _Placement:
         is_all = self._words(start, stop) == self._words(*_span(parent.element))
         shares = [0.0] * len(self.units)
         for u in parent.units:
-            rows = [self.alignment.weights[t] for t in self.pieces[u]]
+            rows = [self.alignment.weights[t] for t in self.tokens[u]]
             part, whole = (sum(row[s] * share for row in rows for s, share in letters) for letters in (inside, around))
             is_symbol = SYMBOL.fullmatch(text := self.pair.target[slice(*self.units[u])])
             shares[u] = float(is_all or text in own) if is_symbol or is_all or not whole else part / whole
@@ -680,7 +680,7 @@ class _Placement:
         return [(max(a, start), min(b, stop)) for a, b in self.source_words if a < stop and start < b]
 
     def _letters(self, start: int, stop: int) -> list[tuple[int, float]]:
-        """Return the pieces of the source with letters in a span, and the share of their characters that these are."""
+        """Return the tokens of the source with letters in a span, and the share of their characters that these are."""
         found = []
         for s, ((a, b), size) in enumerate(zip(self.alignment.source, self.sizes, strict=True)):
             a, b = max(a, start), min(b, stop)
@@ -732,7 +732,7 @@ class _Placement:
 
 
 def _balanced(weights_TS: Attention) -> Attention:
-    """Return the squares of weights, balanced so that no source piece is read by many target pieces.
+    """Return the squares of weights, balanced so that no source token is read by many target tokens.
 
     In turn, columns are divided by the square roots of their sums, and rows by their sums (as Sinkhorn does, halfway).
     """

@@ -43,7 +43,7 @@ class Alternative:
     """A token that could have been at a position of a translation.
 
     Attributes:
-        token: its piece; None is eos.
+        token: its text; None is eos.
         log_prob: natural log-probability, given the tokens before it.
     """
 
@@ -61,9 +61,9 @@ def alternatives(
         lines: the sources; a blank line has no positions. UserError for a line that was translated in parts.
         prefixes: token ids that each translation was forced to start with.
     """
-    pieces = search.engine.tokenizer.pieces
+    tokens = search.engine.tokenizer.tokens
     return [
-        [[Alternative(None if i == EOS else pieces([i])[0], log_prob) for i, log_prob in position] for position in line]
+        [[Alternative(None if i == EOS else tokens([i])[0], log_prob) for i, log_prob in position] for position in line]
         for line in _alternative_ids(search, lines, translations, prefixes, n)
     ]
 

@@ -22,7 +22,7 @@ class Scored:
         source, reference: the pair, unchanged.
         log_prob: natural log-probability of all tokens, eos included; 0 for a pair of blank lines.
         n_tokens: their number; 0 for a pair of blank lines.
-        tokens: the pieces of the reference, without eos.
+        tokens: those of the reference, without eos.
         token_log_probs: log-probability of each of them and of eos; their sum is `log_prob`.
     """
 
@@ -73,6 +73,6 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
                 )
     log_probs = token_log_probs(model_folder, sources, references)
     return [
-        Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)
+        Scored(*pair, sum(values), len(values), tokenizer.tokens(ids), values)
         for pair, ids, values in zip(window, references, log_probs, strict=True)
     ]

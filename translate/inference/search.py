@@ -251,7 +251,7 @@ class SentenceSearch:
         found = Translation(
             _LINE_BREAKS.sub(" ", tokenizer.decode(hypothesis.tokens)).strip(),
             log_prob=hypothesis.log_prob,
-            tokens=tuple(tokenizer.pieces(hypothesis.tokens)),
+            tokens=tuple(tokenizer.tokens(hypothesis.tokens)),
             n_segments=1,
             n_source_tokens=len(request.ids) - len(self.tag),
             score=hypothesis.score,

@@ -121,11 +121,11 @@ def convert(
     if config.positions == "learned":
         n_positions = config.max_length
     _Filling(config, dict(tensors)).fill(spec, n_positions)
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    spec.register_source_vocabulary(pieces)
-    spec.register_target_vocabulary(pieces)
-    spec.config.unk_token, spec.config.eos_token = pieces[tokenizer.unk], pieces[config.eos]
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[config.bos]
+    tokens = tokenizer.tokens(range(tokenizer.vocab_size))
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    spec.config.unk_token, spec.config.eos_token = tokens[tokenizer.unk], tokens[config.eos]
+    spec.config.bos_token = spec.config.decoder_start_token = tokens[config.bos]
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = config.norm_eps
     spec.config.add_attribute("max_positions", n_positions)

@@ -64,7 +64,7 @@ class TranslationSpec:
         decoding: how the model decodes by default (6.1).
         tokenizer_sha256: digest of the model's tokenizer; "" until the model folder is written.
         target_sha256: digest of the tokenizer of the target language; "" if it is the same one.
-        tags: for a model that translates into several languages, the piece that its sources begin with, by language.
+        tags: for a model that translates into several languages, the token that its sources begin with, by language.
         max_source_tokens: length of the longest source in training, without eos; None if unknown.
         best_source_tokens: longer sources are translated better in parts; None if not measured.
         low_confidence: least mean log-probability of a token of a translation that is not flagged; None flags none.
@@ -133,7 +133,7 @@ class TranslationSpec:
 
     @property
     def tag(self) -> str:
-        """The piece that each source begins with, "" for none; UserError if the target language must be chosen."""
+        """The token that each source begins with, "" for none; UserError if the target language must be chosen."""
         if self.needs_choice:
             raise UserError(f"the model translates into several languages; name one with --to: {', '.join(self.tags)}")
         return self.tags.get(self.target, "")
@@ -268,11 +268,11 @@ def check_vocabulary(folder: Path, tokenizer: Tokenizer, *, is_ours: bool) -> No
     CTranslate2 loads any vocabulary, and fails at the first token that it lacks.
 
     Args:
-        is_ours: whether `translate export` wrote it; the vocabularies of others may lack pieces of the tokenizer.
+        is_ours: whether `translate export` wrote it; the vocabularies of others may lack tokens of the tokenizer.
     """
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    tokens = tokenizer.tokens(range(tokenizer.vocab_size))
     for stored in read_vocabularies(folder):
-        if stored != pieces if is_ours else not {*stored} <= {*pieces, "<blank>"}:
+        if stored != tokens if is_ours else not {*stored} <= {*tokens, "<blank>"}:
             raise UserError(f"{folder}: its vocabulary is not that of its tokenizer; export it again")
 
 

@@ -46,7 +46,7 @@ class AttentionPicture:
 
     Attributes:
         title: one line.
-        queries, keys: the pieces that read and those that are read.
+        queries, keys: the tokens that read and those that are read.
         weights: by layer, head, query and key; the weights of a query sum to 1.
         view: which of them to show. UserError if there is no such layer or head.
         width: columns of the terminal; None is unlimited.
@@ -87,7 +87,7 @@ class AttentionPicture:
 
     def text(self) -> str:
         """Return each grid as shaded cells; rows read columns."""
-        rows, columns = [label(piece) for piece in self.queries], [label(piece) for piece in self.keys]
+        rows, columns = [label(token) for token in self.queries], [label(token) for token in self.keys]
         grids = [f"{name}\n{grid(rows, columns, w.tolist(), self.width)}" for name, w in self.panels()]
         return f"{self.title}\n\n" + "\n\n".join(grids)
 
@@ -96,7 +96,7 @@ class AttentionPicture:
         panels = list(self.panels())
         n_rows, n_columns = self.weights.shape[:2] if self.view.every_head else (1, 1)
         cell = _CELL / 2 if self.view.every_head else _CELL
-        rows, columns = [label(piece) for piece in self.queries], [label(piece) for piece in self.keys]
+        rows, columns = [label(token) for token in self.queries], [label(token) for token in self.keys]
         width, height = cell * len(columns), cell * len(rows) + 0.3
         figure = new_figure(max(4.0, n_columns * width + 1.2), n_rows * height + 0.9)
         for i, (axes, (name, weights)) in enumerate(zip(new_axes(figure, n_rows, n_columns), panels, strict=True)):
@@ -110,8 +110,8 @@ class AttentionPicture:
         n_layers, n_heads = self.weights.shape[:2]
         weights = torch.cat((self.weights.mean(dim=1, keepdim=True), self.weights), dim=1)
         data = {
-            "source": [piece.replace("\u2581", " ") for piece in self.keys],
-            "target": [piece.replace("\u2581", " ") for piece in self.queries],
+            "source": [token.replace("\u2581", " ") for token in self.keys],
+            "target": [token.replace("\u2581", " ") for token in self.queries],
             "weights": [[[[round(w, 4) for w in row] for row in rows] for rows in heads] for heads in weights.tolist()],
             "layers": [str(i + 1) for i in range(n_layers)],
             "heads": ["mean", *(str(i + 1) for i in range(n_heads))],
@@ -142,7 +142,7 @@ def attention_picture(
         raise not_finite(model_folder.folder)
     tgt = found[0].tokens
     maps = model.attention_maps(source_batch(model, [src]), target_batch(model, [tgt]))
-    source, target = [*tokenizer.pieces(src), END], [*tokenizer.pieces(tgt), END]
+    source, target = [*tokenizer.tokens(src), END], [*tokenizer.tokens(tgt), END]
     queries = source if view.part == "encoder" else target
     keys = {"cross": source, "encoder": source, "decoder": ["<s>", *target[:-1]]}[view.part]
     weights = torch.cat(getattr(maps, view.part)).float().cpu()

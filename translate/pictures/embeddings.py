@@ -58,9 +58,9 @@ class WordSpace:
 
     def __init__(self, model_folder: ModelFolder) -> None:
         self.tokenizer = model_folder.tokenizer
-        self.pieces = self.tokenizer.pieces(range(self.tokenizer.vocab_size))
+        self.tokens = self.tokenizer.tokens(range(self.tokenizer.vocab_size))
         self.is_word = torch.tensor(
-            [len(piece) > 2 and piece[0] == "\u2581" and piece[1:].isalpha() for piece in self.pieces]
+            [len(token) > 2 and token[0] == "\u2581" and token[1:].isalpha() for token in self.tokens]
         )
         weight_VD = _finite(model_folder.model.tgt_embedding.weight_VD.detach(), model_folder)
         self.vector_VD = F.normalize(weight_VD - weight_VD[self.is_word].mean(dim=0), dim=1)
@@ -69,9 +69,9 @@ class WordSpace:
         """Return the token of a word; UserError if it is not one token."""
         ids = self.tokenizer.encode(word.strip())
         if len(ids) != 1:
-            pieces = " ".join(self.tokenizer.pieces(ids)) or "nothing"
+            tokens = " ".join(self.tokenizer.tokens(ids)) or "nothing"
             raise UserError(
-                f"{word!r}: is not one token of the model's vocabulary ({pieces}), so it has no vector; choose a more "
+                f"{word!r}: is not one token of the model's vocabulary ({tokens}), so it has no vector; choose a more "
                 "frequent word"
             )
         return ids[0]
@@ -90,7 +90,7 @@ class WordSpace:
         if not len(best.values):
             raise UserError("the model's vocabulary has no other whole word; name a model with a larger one")
         return [
-            (self.pieces[i][1:], cosine) for cosine, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+            (self.tokens[i][1:], cosine) for cosine, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
 
 

@@ -58,11 +58,11 @@ def _search(model_folder: ModelFolder) -> SentenceSearch:
     return SentenceSearch(TorchEngine(model_folder), model_folder.spec.decoding)
 
 
-def label(piece: str) -> str:
-    """Return a piece without its mark of a new word; "+" marks letters that continue a word."""
-    if piece.startswith("\u2581"):
-        return piece[1:] or "\u2581"
-    return f"+{piece}" if piece[0].isalnum() else piece
+def label(token: str) -> str:
+    """Return a token without its mark of a new word; "+" marks letters that continue a word."""
+    if token.startswith("\u2581"):
+        return token[1:] or "\u2581"
+    return f"+{token}" if token[0].isalnum() else token
 
 
 @dataclass
@@ -256,7 +256,7 @@ def beam_picture(model_folder: ModelFolder, sentence: str, beam_size: int | None
     if not found:
         raise not_finite(model_folder.folder)
     for node in _nodes(step.root):
-        node.name = END if node.token == config.eos else label(tokenizer.pieces([node.token])[0])
+        node.name = END if node.token == config.eos else label(tokenizer.tokens([node.token])[0])
     step.root.name = "<s>"
     return BeamPicture(f"{tokenizer.decode(src)} (beam {config.beam_size})", step.root)
 
@@ -319,7 +319,7 @@ def temperature_picture(model_folder: ModelFolder, sentence: str, prefix: str = 
         raise not_finite(model_folder.folder)
     best = log_prob_1V[0].topk(min(N_TOKENS, log_prob_1V.size(1) - 2)).indices
     columns = [with_temperature(log_prob_1V[0], t)[best].tolist() for t in TEMPERATURES]
-    names = [END if i == model.config.eos else label(*tokenizer.pieces([i])) for i in best.tolist()]
+    names = [END if i == model.config.eos else label(*tokenizer.tokens([i])) for i in best.tolist()]
     rows = [*zip(*columns, strict=True), [max(0.0, 1 - sum(column)) for column in columns]]
     title = f"{sentence.strip()} \u2192 {prefix.strip()} ..." if prefix.strip() else f"{sentence.strip()} \u2192 ..."
     return TemperaturePicture(title, [*names, OTHERS], [list(row) for row in rows])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LANGUAGE = "de"
 
-# Begin a source whose translation has that form of address; pieces of tokenizers that were trained with them.
+# Begin a source whose translation has that form of address; tokens of tokenizers that were trained with them.
 TAGS: "dict[FormOfAddress, str]" = {"formal": "<formal>", "informal": "<informal>"}
 
 _TOKEN = re.compile(r"[^\W\d_]+|[.!?:…]|[^\w\s]")

@@ -38,7 +38,7 @@ class Protected:
 
 
 def symbol(i: int) -> str:
-    """Return symbol `i`, counted from 0; a single piece in a tokenizer with more than `i` placeholders."""
+    """Return symbol `i`, counted from 0; a single token of a tokenizer with more than `i` placeholders."""
     return f"\u27e6{i + 1}\u27e7"
 
 
@@ -207,7 +207,7 @@ def is_emptied(translation: str, protected: Protected) -> bool:
 def without_space_in_marks(translation: str, protected: Protected) -> str:
     """Return a translation with symbols without white space inside pairs of marks where the sentence has none.
 
-    A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
+    A model's tokens begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
     """
     for i, j in _pairs(protected.originals):
         if re.search(rf"{symbol(i)}\S", protected.text):

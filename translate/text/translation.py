@@ -293,7 +293,7 @@ class Translation:
         score: log-probability divided by the length penalty (section 6.1 of GNMT by default), plus the coverage
             penalty if one was requested; 0 if the model was not used.
         log_prob: natural logarithm of the probability of all tokens, ends included; 0 if the model was not used.
-        tokens: the pieces of the translation, without ends.
+        tokens: those of the translation, without ends.
         flags: those listed at the top, in alphabetical order.
         n_segments: number of searched segments joined in this translation, each with an end token; 0 if the model was
             not used.

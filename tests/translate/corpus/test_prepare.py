@@ -883,7 +883,7 @@ def test_a_source_says_the_form_of_address_and_its_tag_is_one_piece(root: Path, 
     assert tags.keys() == {("<formal>", True), ("<informal>", False)}
     assert 20 <= tags.total() <= 56
     for tag in ("<formal>", "<informal>"):
-        assert tag in made.tokenizer.pieces(made.tokenizer.encode(tag))
+        assert tag in made.tokenizer.tokens(made.tokenizer.encode(tag))
 
 
 def test_pairs_that_are_held_out_leave_the_training_text(root: Path, tmp_path: Path) -> None:

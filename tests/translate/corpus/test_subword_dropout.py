@@ -52,7 +52,7 @@ def test_a_tag_stays_whole(algorithm: str) -> None:
     config = TokenizerConfig(vocab_size=299, algorithm=algorithm, placeholders=3)
     tagged = train(SENTENCES, config, ["de", "<BT>"])
     ids = np.array(tagged.encode("de <BT>"))
-    assert {"de", "<BT>"} <= set(tagged.pieces(ids))
+    assert {"de", "<BT>"} <= set(tagged.tokens(ids))
     assert SubwordDropout(tagged, 1.0, 99)(ids, np.random.default_rng(0)).tolist() == ids.tolist()
 
 

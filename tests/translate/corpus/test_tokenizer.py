@@ -71,7 +71,7 @@ def test_every_tag_that_the_settings_accept_is_one_piece(algorithm: Algorithm) -
     config = TokenizerConfig(vocab_size=313, algorithm=algorithm, placeholders=3, tags=tags)
     tokenizer = train(SENTENCES, config, config.tags)
     for tag in tags:
-        assert tag in tokenizer.pieces(tokenizer.encode(f"{tag} Hund"))
+        assert tag in tokenizer.tokens(tokenizer.encode(f"{tag} Hund"))
 
 
 @given(text=any_text | hard_text)
@@ -182,13 +182,13 @@ def test_a_sample_is_drawn_evenly_from_all_parts() -> None:
 
 
 def test_special_ids_come_first_in_every_vocabulary(tokenizer: Tokenizer) -> None:
-    assert tokenizer.pieces([PAD, BOS, EOS, UNK]) == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert tokenizer.tokens([PAD, BOS, EOS, UNK]) == ["<pad>", "<s>", "</s>", "<unk>"]
     assert tokenizer.vocab_size == 307
     assert tokenizer.unk == UNK
 
 
 def test_pieces_join_to_the_text(tokenizer: Tokenizer) -> None:
-    assert "".join(tokenizer.pieces(tokenizer.encode("the dog sleeps."))) == "▁the▁dog▁sleeps."
+    assert "".join(tokenizer.tokens(tokenizer.encode("the dog sleeps."))) == "▁the▁dog▁sleeps."
 
 
 def test_a_saved_tokenizer_loads_as_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -
 def test_a_placeholder_is_one_piece_next_to_any_text(before: str, after: str, i: int) -> None:
     """A model copies one symbol reliably, but not an arbitrary string."""
     piece = symbol(i)
-    pieces = with_placeholders().pieces(with_placeholders().encode(before + piece + after))
+    pieces = with_placeholders().tokens(with_placeholders().encode(before + piece + after))
     assert pieces.count(piece) == (before + piece + after).count(piece)
 
 
@@ -363,7 +363,7 @@ def test_spans_partition_the_text(tokenizer: Tokenizer, text: str) -> None:
 
 def test_spans_are_those_of_the_pieces(tokenizer: Tokenizer) -> None:
     text = "der Hund schläft."
-    pieces = tokenizer.pieces(tokenizer.encode(text))
+    pieces = tokenizer.tokens(tokenizer.encode(text))
     assert [" " * (not start) + text[start:stop] for start, stop in tokenizer.spans(text)] == [
         piece.replace("\u2581", " ") for piece in pieces
     ]

@@ -204,7 +204,7 @@ def test_text_is_divided_into_pieces_of_the_vocabulary_alone(tmp_path: Path) -> 
     processor = sentencepiece.SentencePieceProcessor(model_file=str(theirs / "sp.model"))
     divided = 0
     for text in TEXTS:
-        pieces, whole = tokenizer.pieces(tokenizer.encode(text)), processor.encode(text, out_type=str)
+        pieces, whole = tokenizer.tokens(tokenizer.encode(text)), processor.encode(text, out_type=str)
         assert {piece for piece in pieces if len(piece) > 1} <= {*vocabulary}
         if "<unk>" not in pieces:
             assert "".join(pieces) == "".join(whole)
@@ -338,7 +338,7 @@ def test_a_separate_target_tokenizer_is_kept(tmp_path: Path) -> None:
         for text in TEXTS:
             theirs = processor.encode(text)
             pieces = ["<unk>" if i == processor.unk_id() else processor.id_to_piece(i) for i in theirs]
-            assert side.pieces(side.encode(text)) == pieces
+            assert side.tokens(side.encode(text)) == pieces
     (tmp_path / "theirs" / "trg.model").write_bytes(b"another")
     with pytest.raises(UserError, match="not a SentencePiece model"):
         import_joeynmt(tmp_path / "theirs", tmp_path / "again")

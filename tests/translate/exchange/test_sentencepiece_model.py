@@ -33,7 +33,7 @@ def test_reordered_ids_have_the_same_pieces(options: dict[str, object]) -> None:
     assert after.decode([4 + words.index("never"), 4 + words.index("\u2581seen")]) == "never seen"
     for text in TEXTS:
         ids = after.encode(text)
-        assert after.pieces(ids) == [before.id_to_piece(i) for i in before.encode(text)]
+        assert after.tokens(ids) == [before.id_to_piece(i) for i in before.encode(text)]
         assert after.decode(ids) == before.decode(before.encode(text))
 
 

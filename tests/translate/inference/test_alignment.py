@@ -59,7 +59,7 @@ def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Tr
 
 def test_pieces_are_assigned_to_their_words(tokenizer: Tokenizer) -> None:
     for text in ("der Hund singt im Haus.", "a  b", " x", ""):
-        words = _words(tokenizer.pieces(tokenizer.encode(text)))
+        words = _words(tokenizer.tokens(tokenizer.encode(text)))
         assert sorted({word for word in words if word is not None}) == list(range(len(text.split())))
     assert _words(["\u2581a", "\u2581", "\u2581b", "c"]) == [0, None, 1, 1]
 

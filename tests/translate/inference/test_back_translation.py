@@ -184,7 +184,7 @@ def test_an_interrupted_translation_continues_to_the_same_text(
 def test_a_prepared_corpus_contains_the_pairs_and_the_tag(experiment: ExperimentConfig, tmp_path: Path) -> None:
     config = complete(experiment, tmp_path)
     prepared = prepare(config, tmp_path / "prepared", lambda message: None)
-    assert TAG in prepared.tokenizer.pieces(prepared.tokenizer.encode(f"{TAG} der"))
+    assert TAG in prepared.tokenizer.tokens(prepared.tokenizer.encode(f"{TAG} der"))
     (made,) = (tmp_path / "synthetic").glob("*.txt")
     assert {"mono.de", made.name} <= prepared.manifest["inputs"].keys()
     assert prepared.manifest["counts"]["read"] == len(SENTENCES) + len(NATURAL)

@@ -73,7 +73,7 @@ def test_the_model_translates_the_source_with_its_tag(engine: Engine, form: Form
         source = line.strip()
         request = Request(tuple(encode(f"{TAGS[form]} {source}")), len(encode(source)) + MAX_EXTRA)
         ((hypothesis, *_),) = engine.search([request], engine.spec.decoding)
-        assert best.tokens == tuple(engine.tokenizer.pieces(hypothesis.tokens))
+        assert best.tokens == tuple(engine.tokenizer.tokens(hypothesis.tokens))
         assert best.log_prob == pytest.approx(hypothesis.log_prob, abs=1e-5)
         assert best.n_source_tokens == len(encode(source))
 
@@ -137,7 +137,7 @@ def test_alignments_and_scores_are_those_of_the_source_with_its_tag(
         assert found.target == tokenizer.spans(target)
         assert [len(row) for row in found.weights] == [len(found.source)] * len(found.target)
         assert [row[n:] for row in rows] == [pytest.approx(row, abs=1e-5) for row in found.weights]
-        words = alignment.align(engine, source, tokenizer.pieces(tokenizer.encode(target)), searching.tag)
+        words = alignment.align(engine, source, tokenizer.tokens(tokenizer.encode(target)), searching.tag)
         assert {s for s, _ in words} <= set(range(3))
 
 

@@ -34,7 +34,7 @@ def test_the_score_of_a_text_is_that_of_its_tokens(parts: ModelFolder) -> None:
         source, ids = (parts.tokenizer.encode(side.strip()) for side in (line, text))
         (expected,) = score_ids(parts.model, [source], [ids])
         assert own.token_log_probs == pytest.approx(expected, abs=1e-4)
-        assert (own.n_tokens, own.tokens) == (len(ids) + 1, parts.tokenizer.pieces(ids))
+        assert (own.n_tokens, own.tokens) == (len(ids) + 1, parts.tokenizer.tokens(ids))
 
 
 def test_pairs_come_back_in_order_whatever_the_batch(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_matrices_written_in_int8_give_the_results_of_int8_at_loading(name: str,
     parts = ModelFolder.open(registry.locate(Path(name), print))
     arrays = read_weights(parts.folder / "model.safetensors")
     pairs = generate("test", 40, 7)
-    sources = [parts.tokenizer.pieces(ids) for ids in parts.tokenizer.encode_batch([p[name != "de-en"] for p in pairs])]
+    sources = [parts.tokenizer.tokens(ids) for ids in parts.tokenizer.encode_batch([p[name != "de-en"] for p in pairs])]
     found = []
     for int8 in (False, True):
         folder = tmp_path / str(int8)

@@ -292,7 +292,7 @@ def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolde
 
 
 def test_a_model_of_several_languages_is_loaded_once_and_serves_them_all(parts: ModelFolder, tmp_path: Path) -> None:
-    tags = dict(zip(("da", "nb", "sv"), parts.tokenizer.pieces([40, 41, 42]), strict=True))
+    tags = dict(zip(("da", "nb", "sv"), parts.tokenizer.tokens([40, 41, 42]), strict=True))
     spec = replace(parts.spec, target="gmq", tags=tags)
     model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "north")
     Origin("hub", "owner/north", revision="c" * 40, license="mit").save(tmp_path / "north")

@@ -342,7 +342,7 @@ def test_a_corpus_may_be_prepared_before_fine_tuning(toy, parent, capsys):
 @pytest.mark.parametrize("kind", ["two tokenizers", "several target languages"])
 def test_an_imported_model_that_training_would_misread_is_refused(toy, parent, kind):
     shutil.copyfile(parent / "tokenizer.model", parent / "target.model")
-    piece = Tokenizer.load(parent / "tokenizer.model").pieces([7])[0]
+    piece = Tokenizer.load(parent / "tokenizer.model").tokens([7])[0]
     change = {"target_sha256": sha256(parent / "target.model")} if kind == "two tokenizers" else {"tags": {"da": piece}}
     dataclasses.replace(TranslationSpec.load(parent), **change).save(parent)
     with pytest.raises(UserError, match="cannot be fine-tuned"):
