@@ -52,7 +52,7 @@ def test_a_memory_is_a_corpus(memory: Path) -> None:
 def test_a_memory_is_a_glossary_with_the_first_translation_of_each_segment(memory: Path) -> None:
     glossary = open_glossary(memory, "de", "en")
     assert glossary is not None
-    assert dict(glossary.terms) == {"Der Hund bellt.": "The dog barks.", "Katze": "cat"}
+    assert dict(glossary) == {"Der Hund bellt.": "The dog barks.", "Katze": "cat"}
     with pytest.raises(UserError, match="no unit in 'de' and 'it'"):
         open_glossary(memory, "de", "it")
 

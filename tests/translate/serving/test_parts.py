@@ -229,7 +229,7 @@ def test_a_client_that_waits_as_long_as_it_is_told_begins_a_new_minute(tmp_path:
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_term() -> None:
-    assert Glossaries().get("\ufeffHaus\thouse\r\nSee\tlake").terms == (("Haus", "house"), ("See", "lake"))
+    assert Glossaries().get("\ufeffHaus\thouse\r\nSee\tlake") == {"Haus": "house", "See": "lake"}
 
 
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:

@@ -145,3 +145,10 @@ def test_a_translation_has_a_term_as_often_as_the_source() -> None:
     for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
         target, longer = (unicodedata.normalize(form, word) for word in ("Türen", "Tür"))  # type: ignore[arg-type]
         assert missing_terms(unicodedata.normalize(other, text), [target, longer]) == [longer]  # type: ignore[arg-type]
+
+
+def test_a_glossary_is_a_mapping_from_forms_to_target_terms() -> None:
+    glossary = Glossary.of({"Haus|Hauses": "house", "See": "lake"})
+    assert [*glossary.items()] == [("Haus", "house"), ("Hauses", "house"), ("See", "lake")]
+    assert (len(glossary), glossary["Hauses"], "Haus" in glossary, "house" in glossary) == (3, "house", True, False)
+    assert glossary == {"See": "lake", "Hauses": "house", "Haus": "house"}
