@@ -75,7 +75,7 @@ def test_the_chunked_loss_equals_its_definition():
 
 def test_bfloat16_training_learns(model, batch):
     model, batch = model.to(CUDA).train(), batch.to(CUDA)
-    updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=torch.bfloat16)
+    updater = Updater(model, new_optimizer(model, TrainingConfig()), label_smoothing=0.1, dtype=torch.bfloat16)
     losses = [stats.loss for stats in read_stats([updater.step([batch], lr=0.003) for _ in range(60)])]
     assert losses[-1] < 0.5 * losses[0]
 

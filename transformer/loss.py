@@ -19,23 +19,23 @@ CHUNK = 1024  # tokens per chunk; all N x V logits at once would be by far the l
 ROWS = 64
 
 
-def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+def smoothed_nll(logits_NV: Tensor, target_N: Tensor, label_smoothing: float) -> Tensor:
     """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests.
 
     Args:
-        smoothing: epsilon of label smoothing, in [0, 1).
+        label_smoothing: epsilon of label smoothing, in [0, 1).
 
     Raises ValueError if there is not one target for each row of logits.
     """
-    _check(logits_NV, target_N, smoothing)
+    _check(logits_NV, target_N, label_smoothing)
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
-    others = smoothing / (logits_NV.size(-1) - 1)
+    others = label_smoothing / (logits_NV.size(-1) - 1)
     gold_N1 = log_p_NV.gather(1, target_N.view(len(log_p_NV), 1))
-    return -(others * log_p_NV.sum() + (1 - smoothing - others) * gold_N1.sum())
+    return -(others * log_p_NV.sum() + (1 - label_smoothing - others) * gold_N1.sum())
 
 
 def linear_smoothed_nll(
-    states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, bias_V: Tensor | None = None
+    states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, label_smoothing: float, bias_V: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the smoothed and the plain negative log-likelihood of `states @ weight.T + bias`, sums in float32.
 
@@ -46,28 +46,28 @@ def linear_smoothed_nll(
     Args:
         states_ND: the decoder's output at the target positions.
         weight_VD: the pre-softmax matrix.
-        smoothing: epsilon of label smoothing, in [0, 1).
+        label_smoothing: epsilon of label smoothing, in [0, 1).
 
     Raises ValueError if there is not one target for each state.
     """
-    _check(states_ND, target_N, smoothing)
+    _check(states_ND, target_N, label_smoothing)
     if bias_V is not None:  # as one more column of the matrix, with ones in the states
         states_ND = torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
         weight_VD = torch.cat((weight_VD, bias_V[:, None]), dim=1)
     need_grad = torch.is_grad_enabled() and (states_ND.requires_grad or weight_VD.requires_grad)
     with _without_autocast(states_ND.device.type):
         loss, nll = _LinearSmoothedNLL.apply(  # type: ignore[no-untyped-call]
-            states_ND, weight_VD, target_N, smoothing, need_grad
+            states_ND, weight_VD, target_N, label_smoothing, need_grad
         )
     return loss, nll
 
 
-def _check(rows: Tensor, target_N: Tensor, smoothing: float) -> None:
+def _check(rows: Tensor, target_N: Tensor, label_smoothing: float) -> None:
     """Raise ValueError unless there is one target for each row, as other shapes would broadcast."""
     if target_N.shape != rows.shape[:1]:
         raise ValueError(f"targets {tuple(target_N.shape)} do not fit rows {tuple(rows.shape)}; give one for each row")
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing = {smoothing} must be in [0, 1)")
+    if not 0 <= label_smoothing < 1:
+        raise ValueError(f"label_smoothing = {label_smoothing} must be in [0, 1)")
 
 
 def _without_autocast(device: str) -> AbstractContextManager[None]:
@@ -89,14 +89,14 @@ class _LinearSmoothedNLL(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, need_grad: bool
+        ctx: Any, states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, label_smoothing: float, need_grad: bool
     ) -> tuple[Tensor, Tensor]:
         target_N1 = target_N.view(len(states_ND), 1)
         filled_PD = F.pad(states_ND, (0, 0, 0, -len(states_ND) % ROWS))
         weight = weight_VD.to(states_ND.dtype)
         row_sum_D = weight_VD.sum(dim=0, dtype=torch.float32)
-        c = smoothing / (weight.size(0) - 1)
-        g = 1 - smoothing - c
+        c = label_smoothing / (weight.size(0) - 1)
+        g = 1 - label_smoothing - c
         nll = torch.zeros((), dtype=torch.float32, device=weight.device)
         gold_z_N = (states_ND.float() * weight[target_N]).sum(dim=-1)
         grad_states = torch.empty_like(filled_PD) if need_grad else None

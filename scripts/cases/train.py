@@ -146,7 +146,7 @@ def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple
         dtype: of matrix products.
     """
     model = Transformer(config).to(device).train()
-    updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
+    updater = Updater(model, new_optimizer(model, TrainingConfig()), label_smoothing=0.1, dtype=dtype)
 
     def update(batch: Batch, lr: float) -> None:
         updater.step([batch], lr)

@@ -139,14 +139,14 @@ class _Recorded:
 
     def add_gradients(self, src_BS: Tensor, tgt_in_BT: Tensor, tgt_out_BT: Tensor) -> None:
         """Add up the gradients and sums of smoothed loss and nll over all target tokens, times `share`."""
-        model, smoothing = self.model, self.updater.smoothing
+        model, label_smoothing = self.model, self.updater.label_smoothing
         states_BTD = model.decode_states(tgt_in_BT, model.encode(src_BS))
         logits_BTV = F.linear(states_BTD, model.output_weight, model.output_bias_V)
         # All places, with padding: the number of tokens differs between batches of one shape, and a graph cannot.
         log_p_BTV = logits_BTV.log_softmax(dim=-1, dtype=torch.float32)
         gold_BT = log_p_BTV.gather(-1, tgt_out_BT[..., None])[..., 0]
-        others = smoothing / (log_p_BTV.size(-1) - 1)
-        losses_BT = -(others * log_p_BTV.sum(dim=-1) + (1 - smoothing - others) * gold_BT)
+        others = label_smoothing / (log_p_BTV.size(-1) - 1)
+        losses_BT = -(others * log_p_BTV.sum(dim=-1) + (1 - label_smoothing - others) * gold_BT)
         weight_BT = (tgt_out_BT != model.config.pad) * self.share
         loss, nll = (losses_BT * weight_BT).sum(), -(gold_BT.detach() * weight_BT).sum()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -204,7 +204,7 @@ def _new_updater(
     return kind(
         replica.model,
         replica.optimizer,
-        smoothing=config.label_smoothing,
+        label_smoothing=config.label_smoothing,
         dtype=dtype,
         clip_norm=config.clip_norm,
         splitter=splitter,

@@ -31,7 +31,7 @@ class Updater:
     """The updates of one model.
 
     Attributes:
-        smoothing: the epsilon of 5.4.
+        label_smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         clip_norm: largest norm of the gradient; None does not clip.
         splitter: runs the batches, and may halve those that do not fit into memory.
@@ -40,7 +40,7 @@ class Updater:
 
     model: Transformer
     optimizer: torch.optim.Optimizer
-    smoothing: float
+    label_smoothing: float
     dtype: torch.dtype
     clip_norm: float | None = None
     splitter: "OomSplitter" = field(default_factory=lambda: UNSPLIT)
@@ -80,7 +80,7 @@ class Updater:
         """
 
         def one(batch: Batch) -> Tensor:
-            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
+            loss_sum, nll_sum = batch_loss(self.model, batch, self.label_smoothing, self.dtype, self.r_drop)
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
             return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
 
@@ -99,7 +99,7 @@ class Updater:
         """
 
         def claim(batch: Batch) -> Tensor:
-            loss, _ = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
+            loss, _ = batch_loss(self.model, batch, self.label_smoothing, self.dtype, self.r_drop)
             if loss.is_cuda:
                 loss.backward()  # type: ignore[no-untyped-call]
             else:
@@ -164,7 +164,7 @@ def read_stats(updates: Sequence[Update]) -> list[StepStats]:
 
 
 def batch_loss(
-    model: Transformer, batch: Batch, smoothing: float, dtype: torch.dtype, r_drop: float = 0.0
+    model: Transformer, batch: Batch, label_smoothing: float, dtype: torch.dtype, r_drop: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """Return smoothed loss and negative log-likelihood of a batch, each a sum over its target tokens.
 
@@ -173,7 +173,7 @@ def batch_loss(
 
     Args:
         batch: sentence pairs on the model's device.
-        smoothing: the epsilon of 5.4.
+        label_smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         r_drop: weight of the divergence, alpha in the article; 0 makes a single pass.
     """
@@ -186,7 +186,7 @@ def batch_loss(
     # By number: for a mask, the host would wait for the device to know how many tokens there are.
     states_ND = states_BTD.flatten(0, 1).index_select(0, index_N).to(dtype)
     weight_VD, bias_V = model.output_weight, model.output_bias_V
-    loss, nll = linear_smoothed_nll(states_ND, weight_VD, tgt_out_P.index_select(0, index_N), smoothing, bias_V)
+    loss, nll = linear_smoothed_nll(states_ND, weight_VD, tgt_out_P.index_select(0, index_N), label_smoothing, bias_V)
     if not r_drop:
         return loss, nll
     first_ND, second_ND = states_ND.chunk(2)

@@ -33,7 +33,7 @@ def curve(pairs: EncodedPairs, config: ModelConfig, steps: int, batch_tokens: in
     """Negative log-likelihood of each of the first updates, in nats per token."""
     torch.manual_seed(11)
     model = Transformer(config).train()
-    updater = engine.Updater(model, optimizer.new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
+    updater = engine.Updater(model, optimizer.new_optimizer(model, TrainingConfig()), label_smoothing=0.1, dtype=dtype)
     stream = Sampler(pairs, batch_tokens, 64, 11).stream(Position())
     updates = [
         updater.step(

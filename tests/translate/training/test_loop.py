@@ -79,7 +79,7 @@ def test_updates_have_the_settings_of_the_experiment(toy):
         "run", label_smoothing=0.3, clip_norm=0.7, r_drop=1.5, adam_betas=[0.7, 0.9], adam_eps=1e-5, weight_decay=0.2
     )
     updater = trainer.parts.updater
-    assert (updater.smoothing, updater.clip_norm, updater.r_drop) == (0.3, 0.7, 1.5)
+    assert (updater.label_smoothing, updater.clip_norm, updater.r_drop) == (0.3, 0.7, 1.5)
     for group in updater.optimizer.param_groups:
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.7, 0.9), 1e-5, 0.2)
 

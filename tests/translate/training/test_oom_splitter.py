@@ -40,7 +40,7 @@ def batch_of(lengths: list[int], seed: int = 7) -> Batch:
 
 def updater_of(model: Transformer, memory: OomSplitter = UNSPLIT) -> Updater:
     optimizer = new_optimizer(model, TrainingConfig())
-    return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, splitter=memory)
+    return Updater(model, optimizer, label_smoothing=0.1, dtype=torch.float32, splitter=memory)
 
 
 def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter = UNSPLIT) -> tuple[StepStats, int]:

@@ -57,7 +57,7 @@ def with_dropout(model: Transformer) -> None:
 
 def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[StepStats, list[torch.Tensor]]:
     model = copy.deepcopy(model)
-    updater = Updater(model, new_optimizer(model, CONFIG), smoothing=0.1, dtype=torch.float32, **changes)
+    updater = Updater(model, new_optimizer(model, CONFIG), label_smoothing=0.1, dtype=torch.float32, **changes)
     update = updater.step(batches, lr=0.01)
     assert not update.values_3.requires_grad, "it would hold the activations until it is read"
     assert update.n_tokens == sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
@@ -115,7 +115,7 @@ def test_an_update_changes_every_parameter_at_its_learning_rate(model, pairs, op
     """Muon has two groups of parameters."""
     before = [parameter.detach().clone() for parameter in model.parameters()]
     config = TrainingConfig(optimizer=optimizer)
-    updater = Updater(model, new_optimizer(model, config), smoothing=0.1, dtype=torch.float32)
+    updater = Updater(model, new_optimizer(model, config), label_smoothing=0.1, dtype=torch.float32)
     updater.step([batch_of(pairs, 0, 1, 2, 3, 4)], lr=0.01)
     assert {group["lr"] for group in updater.optimizer.param_groups} == {0.01}
     for (name, parameter), old in zip(model.named_parameters(), before, strict=True):
@@ -125,7 +125,7 @@ def test_an_update_changes_every_parameter_at_its_learning_rate(model, pairs, op
 def test_a_step_moves_against_the_gradient(model, pairs):
     batch = batch_of(pairs, 0, 1, 2)
     before = batch_loss(model, batch, 0.1, torch.float32)[0].item()
-    updater = Updater(model, new_optimizer(model, CONFIG), smoothing=0.1, dtype=torch.float32)
+    updater = Updater(model, new_optimizer(model, CONFIG), label_smoothing=0.1, dtype=torch.float32)
     for _ in range(20):
         updater.step([batch], lr=0.01)
     assert batch_loss(model, batch, 0.1, torch.float32)[0].item() < 0.7 * before
@@ -139,7 +139,7 @@ def test_an_update_that_is_not_finite_changes_nothing(model, pairs, optimizer, p
 
     def run(poisoned: bool) -> tuple[list[StepStats], list[torch.Tensor]]:
         trained, updates = copy.deepcopy(model), []
-        updater = Updater(trained, new_optimizer(trained, config), smoothing=0.1, dtype=torch.float32)
+        updater = Updater(trained, new_optimizer(trained, config), label_smoothing=0.1, dtype=torch.float32)
         for i in range(4):
             if i == 2 and poisoned:
                 bias = trained.encoder[0].feed_forward.w_2.bias.detach()
@@ -162,7 +162,7 @@ def test_clipping_bounds_the_gradient_and_reports_the_norm_before_clipping(model
     free, _ = step(model, batches)
     optimizer = new_optimizer(model, CONFIG)
     limit = free.grad_norm / 3
-    updater = Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, clip_norm=limit)
+    updater = Updater(model, optimizer, label_smoothing=0.1, dtype=torch.float32, clip_norm=limit)
     (stats,) = read_stats([updater.step(batches, lr=0.01)])
     assert stats.grad_norm == pytest.approx(free.grad_norm, rel=1e-6)
     squares = sum(float(state["exp_avg"].square().sum()) for state in optimizer.state.values())
