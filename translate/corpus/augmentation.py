@@ -76,7 +76,6 @@ class Augmenter:
             model would learn to copy everything there; and words of titles ("The", "New") would pass for names.
         source, target: language codes, for spellings, values and forms of address.
         is_held_out: returns whether a pair is a validation or test pair.
-
         names: those of the pairs before, in the order of their first use.
 
     Attributes:

@@ -31,71 +31,95 @@ from translate.config.schema import CleaningConfig
 from translate.corpus.sources import Pair, untagged
 from translate.text.placeholders import SYMBOL
 
-# Han, kana, Thai, Lao, Burmese and Khmer.
-_WITHOUT_SPACES = re.compile(
-    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u30ff\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]"
-)
-
-
-def n_words(text: str) -> int:
-    """Return the number of words between white space; of scripts without spaces, two characters are a word."""
-    words = len(text.split())
-    return words if text.isascii() else max(words, len(_WITHOUT_SPACES.findall(text)) // 2)
-
-
-Keys = NDArray[np.uint64]
-
-
-class Seen:
-    """A set of 64-bit keys in 8 bytes each; a Python set takes about 70 bytes per integer.
-
-    The keys are in sorted arrays by their first 4 bits. Of each, every array is at least twice as long as the next. So
-    there are at most log2(n) + 1 arrays for n keys, a key is merged with others at most as often, and only a part of
-    the keys is in memory twice meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._parts: list[list[Keys]] = [[] for _ in range(2**_PART_BITS)]
-
-    def add(self, keys: Keys) -> NDArray[np.bool_]:
-        """Add keys (n,); return True for those that occurred before, in `keys` or in an earlier call."""
-        distinct, first = np.unique(keys, return_index=True)
-        ends = np.searchsorted(distinct, _PART_STARTS)
-        known = np.concatenate([*map(_add, self._parts, np.split(distinct, ends))])
-        repeated = np.ones(len(keys), dtype=bool)
-        repeated[first] = known
-        return repeated
-
-
-_PART_BITS = 4
-_PART_STARTS = np.arange(1, 2**_PART_BITS, dtype=np.uint64) << np.uint64(64 - _PART_BITS)  # but for the first
-
-
-def _add(runs: list[Keys], keys: Keys) -> NDArray[np.bool_]:
-    """Add sorted keys, each once, to sorted arrays; return which of them occurred before."""
-    known = np.zeros(len(keys), dtype=bool)
-    for run in runs:
-        known |= run.take(np.searchsorted(run, keys), mode="clip") == keys
-    if not known.all():
-        runs.append(keys[~known])
-    while len(runs) > 1 and len(runs[-2]) < 2 * len(runs[-1]):
-        merged = np.concatenate(runs[-2:])
-        del runs[-2:]
-        merged.sort(kind="stable")  # linear for two sorted arrays
-        runs.append(merged)
-    return known
-
-
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 
 Verdicts = NDArray[np.uint8]  # of each pair: 0 keeps it, 1 and more is the place of a rule in RULES
 _KEPT, _EMPTY, _TOO_LONG, _RATIO, _IDENTICAL, _DUPLICATE, _OVERLAP = range(len(RULES) + 1)
+Keys = NDArray[np.uint64]  # hashes of pairs
 
 _EXEMPT_CHARACTERS = 20
 _OVERLAP_WORDS = 4
 CHUNK = 10_000  # pairs looked at together
 _MAX_EXAMPLES = 3
 _EXAMPLE_CHARACTERS = 80
+
+
+class Cleaner:
+    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
+
+    Only `drop_duplicates` remembers pairs, so the other rules may be applied anywhere and in any order.
+    """
+
+    def __init__(self, config: CleaningConfig, held_out: "HeldOut") -> None:
+        self.report = Report()
+        self._config = config
+        self._held_out = held_out
+        self._seen = Seen()
+
+    def clean(self, pairs: Iterable[Pair], origin: str = "", *, keep_identical: bool = False) -> Iterator[Pair]:
+        """Yield the pairs that pass all rules.
+
+        Args:
+            origin: name of the source in the report.
+            keep_identical: whether the rule `identical` does not apply to this source.
+        """
+        self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
+        pairs, line = iter(pairs), 1
+        while chunk := list(islice(pairs, CHUNK)):
+            verdicts = self.verdicts(chunk, keep_identical=keep_identical)
+            self.drop_duplicates(verdicts, self.digests(chunk, verdicts))
+            self.drop_overlaps(verdicts, chunk)
+            self.report.add(origin, line, chunk, verdicts)
+            yield from kept(chunk, verdicts)
+            line += len(chunk)
+
+    def verdicts(self, pairs: Sequence[Pair], *, keep_identical: bool) -> Verdicts:
+        """Return the verdicts (n,) of the rules that need no other pair: the first four."""
+        rules = (self._rule_against(*untagged(pair)[1], keep_identical) for pair in pairs)
+        return np.fromiter(rules, dtype=np.uint8, count=len(pairs))
+
+    def _rule_against(self, source: str, target: str, keep_identical: bool) -> int:
+        """Return the verdict of the rules that need no other pair."""
+        config = self._config
+        words = len(source.split()), len(target.split())
+        characters = len(source), len(target)
+        if not min(words):
+            return _EMPTY
+        if max(words) > config.max_words or max(characters) > config.max_characters:
+            return _TOO_LONG
+        if max(characters) >= _EXEMPT_CHARACTERS and max(characters) > config.max_ratio * min(characters):
+            return _RATIO
+        if config.identical and not keep_identical and source == target:
+            return _IDENTICAL
+        return _KEPT
+
+    def digests(self, pairs: Sequence[Pair], verdicts: Verdicts) -> Keys:
+        """Return the keys of the pairs that are kept so far, for `drop_duplicates`."""
+        if not self._config.duplicates:
+            return np.empty(0, dtype=np.uint64)
+        return np.frombuffer(b"".join(_pair_digest(*pair) for pair in kept(pairs, verdicts)), dtype=np.uint64)
+
+    def drop_duplicates(self, verdicts: Verdicts, digests: Keys) -> None:
+        """Remember pairs, and change the verdicts on those that occurred before.
+
+        Args:
+            digests: of the pairs that the first four rules keep.
+        """
+        if self._config.duplicates:
+            passed = np.flatnonzero((verdicts == _KEPT) | (verdicts == _OVERLAP))
+            verdicts[passed[self._seen.add(digests)]] = _DUPLICATE
+
+    def drop_overlaps(self, verdicts: Verdicts, pairs: Sequence[Pair]) -> None:
+        """Change the verdicts on pairs that overlap with those held out, of the pairs that are kept so far."""
+        if self._config.test_overlap:
+            for i in np.flatnonzero(verdicts == _KEPT).tolist():
+                if self._held_out.overlaps(untagged(pairs[i])[1]):
+                    verdicts[i] = _OVERLAP
+
+
+def kept(pairs: Sequence[Pair], verdicts: Verdicts) -> Iterator[Pair]:
+    """Yield the pairs that no rule drops."""
+    return compress(pairs, (verdicts == _KEPT).tolist())
 
 
 @dataclass
@@ -173,86 +197,20 @@ class HeldOut:
         )
 
 
-class Cleaner:
-    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
-
-    Only `drop_duplicates` remembers pairs, so the other rules may be applied anywhere and in any order.
-    """
-
-    def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
-        self.report = Report()
-        self._config = config
-        self._held_out = held_out
-        self._seen = Seen()
-
-    def clean(self, pairs: Iterable[Pair], origin: str = "", *, keep_identical: bool = False) -> Iterator[Pair]:
-        """Yield the pairs that pass all rules.
-
-        Args:
-            origin: name of the source in the report.
-            keep_identical: whether the rule `identical` does not apply to this source.
-        """
-        self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
-        pairs, line = iter(pairs), 1
-        while chunk := list(islice(pairs, CHUNK)):
-            verdicts = self.verdicts(chunk, keep_identical=keep_identical)
-            self.drop_duplicates(verdicts, self.digests(chunk, verdicts))
-            self.drop_overlaps(verdicts, chunk)
-            self.report.add(origin, line, chunk, verdicts)
-            yield from kept(chunk, verdicts)
-            line += len(chunk)
-
-    def verdicts(self, pairs: Sequence[Pair], *, keep_identical: bool) -> Verdicts:
-        """Return the verdicts (n,) of the rules that need no other pair: the first four."""
-        rules = (self._rule_against(*untagged(pair)[1], keep_identical) for pair in pairs)
-        return np.fromiter(rules, dtype=np.uint8, count=len(pairs))
-
-    def digests(self, pairs: Sequence[Pair], verdicts: Verdicts) -> Keys:
-        """Return the keys of the pairs that are kept so far, for `drop_duplicates`."""
-        if not self._config.duplicates:
-            return np.empty(0, dtype=np.uint64)
-        return np.frombuffer(b"".join(_pair_digest(*pair) for pair in kept(pairs, verdicts)), dtype=np.uint64)
-
-    def drop_duplicates(self, verdicts: Verdicts, digests: Keys) -> None:
-        """Remember pairs, and change the verdicts on those that occurred before.
-
-        Args:
-            digests: of the pairs that the first four rules keep.
-        """
-        if self._config.duplicates:
-            passed = np.flatnonzero((verdicts == _KEPT) | (verdicts == _OVERLAP))
-            verdicts[passed[self._seen.add(digests)]] = _DUPLICATE
-
-    def drop_overlaps(self, verdicts: Verdicts, pairs: Sequence[Pair]) -> None:
-        """Change the verdicts on pairs that overlap with those held out, of the pairs that are kept so far."""
-        if self._config.test_overlap:
-            for i in np.flatnonzero(verdicts == _KEPT).tolist():
-                if self._held_out.overlaps(untagged(pairs[i])[1]):
-                    verdicts[i] = _OVERLAP
-
-    def _rule_against(self, source: str, target: str, keep_identical: bool) -> int:
-        """Return the verdict of the rules that need no other pair."""
-        config = self._config
-        words = len(source.split()), len(target.split())
-        characters = len(source), len(target)
-        if not min(words):
-            return _EMPTY
-        if max(words) > config.max_words or max(characters) > config.max_characters:
-            return _TOO_LONG
-        if max(characters) >= _EXEMPT_CHARACTERS and max(characters) > config.max_ratio * min(characters):
-            return _RATIO
-        if config.identical and not keep_identical and source == target:
-            return _IDENTICAL
-        return _KEPT
-
-
-def kept(pairs: Sequence[Pair], verdicts: Verdicts) -> Iterator[Pair]:
-    """Yield the pairs that no rule drops."""
-    return compress(pairs, (verdicts == _KEPT).tolist())
-
-
 def _is_long(side: str) -> bool:
     return n_words(side) >= _OVERLAP_WORDS
+
+
+# Han, kana, Thai, Lao, Burmese and Khmer.
+_WITHOUT_SPACES = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u30ff\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)
+
+
+def n_words(text: str) -> int:
+    """Return the number of words between white space; of scripts without spaces, two characters are a word."""
+    words = len(text.split())
+    return words if text.isascii() else max(words, len(_WITHOUT_SPACES.findall(text)) // 2)
 
 
 def _core(side: str) -> str:
@@ -280,3 +238,43 @@ def _pair_digest(source: str, target: str) -> bytes:
 
 def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8"), digest_size=8).digest()
+
+
+_PART_BITS = 4
+_PART_STARTS = np.arange(1, 2**_PART_BITS, dtype=np.uint64) << np.uint64(64 - _PART_BITS)  # but for the first
+
+
+class Seen:
+    """A set of 64-bit keys in 8 bytes each; a Python set takes about 70 bytes per integer.
+
+    The keys are in sorted arrays by their first 4 bits. Of each, every array is at least twice as long as the next. So
+    there are at most log2(n) + 1 arrays for n keys, a key is merged with others at most as often, and only a part of
+    the keys is in memory twice meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[list[Keys]] = [[] for _ in range(2**_PART_BITS)]
+
+    def add(self, keys: Keys) -> NDArray[np.bool_]:
+        """Add keys (n,); return True for those that occurred before, in `keys` or in an earlier call."""
+        distinct, first = np.unique(keys, return_index=True)
+        ends = np.searchsorted(distinct, _PART_STARTS)
+        known = np.concatenate([*map(_add, self._parts, np.split(distinct, ends))])
+        repeated = np.ones(len(keys), dtype=bool)
+        repeated[first] = known
+        return repeated
+
+
+def _add(runs: list[Keys], keys: Keys) -> NDArray[np.bool_]:
+    """Add sorted keys, each once, to sorted arrays; return which of them occurred before."""
+    known = np.zeros(len(keys), dtype=bool)
+    for run in runs:
+        known |= run.take(np.searchsorted(run, keys), mode="clip") == keys
+    if not known.all():
+        runs.append(keys[~known])
+    while len(runs) > 1 and len(runs[-2]) < 2 * len(runs[-1]):
+        merged = np.concatenate(runs[-2:])
+        del runs[-2:]
+        merged.sort(kind="stable")  # linear for two sorted arrays
+        runs.append(merged)
+    return known
