@@ -27,14 +27,9 @@ class TrainOptions:
         Path | None,
         model_option(START, f"Fine-tune this model. {MODEL_HELP}; NAME@SHA256 also checks its weights.", "--from"),
     ] = None
-    original: Annotated[
+    reproduce: Annotated[
         Path | None,
-        option(
-            START,
-            "RUN",
-            "Repeat this run in runs/RUN-again and compare the models; exit code 1 if they differ.",
-            "--reproduce",
-        ),
+        option(START, "RUN", "Repeat this run in runs/RUN-again and compare the models; exit code 1 if they differ."),
     ] = None
 
 
@@ -51,12 +46,12 @@ def run(options: TrainOptions) -> int:
     from translate.training.train import train_experiment
 
     original = None
-    if options.original is not None:
+    if options.reproduce is not None:
         from translate.training.reproduction import Original
 
         if options.config is not None or options.overrides or options.from_model is not None:
             raise UserError("--reproduce takes all settings from the run; leave out CONFIG, --set and --from")
-        original = Original.open(registry.find_folder(options.original, _say, is_run=True))
+        original = Original.open(registry.find_folder(options.reproduce, _say, is_run=True))
         config, name = original.config, f"{original.run.folder.resolve().name}-again"
         corpus = options.prepared or original.corpus_folder(Path("prepared") / name)
     elif options.config is not None:
