@@ -31,7 +31,7 @@ def align(engine: Engine, source: str, tokens: Sequence[str], tag: Ids = ()) -> 
     if limit is not None and max(len(tag) + len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
     (weights_TS,) = (without_tag(weights, tag) for weights in engine.align([[*tag, *src]], [tgt]))
-    src_words, tgt_words = _words(tokenizer.tokens(src)), _words(tokens)
+    src_words, tgt_words = word_numbers(tokenizer.tokens(src)), word_numbers(tokens)
     pairs = {(src_words[row.index(max(row))], tgt_words[t]) for t, row in enumerate(weights_TS) if row}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)
 
@@ -41,7 +41,7 @@ def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{s}-{t}" for s, t in pairs)
 
 
-def _words(tokens: Sequence[str]) -> list[int | None]:
+def word_numbers(tokens: Sequence[str]) -> list[int | None]:
     """Return the index of the word that each token ends in; None for a token that ends in a space."""
     n, inside, words = -1, False, list[int | None]()
     for token in tokens:

@@ -20,7 +20,7 @@ from transformer.search.alignment import cross_attention
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.alignment import _words, align, pharaoh, word_attention
+from translate.inference.alignment import align, pharaoh, word_attention, word_numbers
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator, open_engine
 from translate.models import registry
@@ -57,11 +57,11 @@ def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Tr
     assert pharaoh([(0, 0), (1, 2)]) == "0-0 1-2"
 
 
-def test_pieces_are_assigned_to_their_words(tokenizer: Tokenizer) -> None:
+def test_tokens_are_assigned_to_their_words(tokenizer: Tokenizer) -> None:
     for text in ("der Hund singt im Haus.", "a  b", " x", ""):
-        words = _words(tokenizer.tokens(tokenizer.encode(text)))
+        words = word_numbers(tokenizer.tokens(tokenizer.encode(text)))
         assert sorted({word for word in words if word is not None}) == list(range(len(text.split())))
-    assert _words(["\u2581a", "\u2581", "\u2581b", "c"]) == [0, None, 1, 1]
+    assert word_numbers(["\u2581a", "\u2581", "\u2581b", "c"]) == [0, None, 1, 1]
 
 
 @given(lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=7))
