@@ -235,6 +235,7 @@ async def frontend_settings(request: Request) -> Response:
             "suggestions": options.suggestions is not None,
             "filesTranslation": options.file_size > 0,
             "supportedFilesFormat": suffixes() if options.file_size else [],
+            "fileSizeLimit": options.file_size,
             "alternatives": options.alternatives,
             "alignment": options.alignment,
             "requestLimit": options.requests,

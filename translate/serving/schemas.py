@@ -282,6 +282,7 @@ class FrontendSettings(BaseModel):
                 "suggestions": False,
                 "filesTranslation": True,
                 "supportedFilesFormat": [*suffixes()],
+                "fileSizeLimit": 10_000_000,
                 "alternatives": 10,
                 "alignment": True,
                 "requestLimit": 0,
@@ -310,6 +311,7 @@ class FrontendSettings(BaseModel):
     suggestions: bool
     filesTranslation: bool  # noqa: N815
     supportedFilesFormat: list[str] = Field(description="Suffixes")  # noqa: N815
+    fileSizeLimit: int = Field(description="Bytes of the largest file; not in LibreTranslate")  # noqa: N815
     alternatives: int = Field(description="Maximum alternatives in a request")
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815

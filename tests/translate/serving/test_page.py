@@ -626,6 +626,44 @@ def test_no_retry_is_announced_for_a_file(page: Page) -> None:
     expect(page.locator("#problem")).to_have_text("The server cannot be reached. Check that it is running.")
 
 
+def test_a_file_that_is_too_large_is_not_sent(page: Page, server: Live) -> None:
+    """Sending it would take time, and far above the limit the server speaks of the body of the request."""
+    sent = list[str]()
+    page.on("request", lambda request: sent.append(request.url))
+    limit = server.state.options.file_size
+    page.evaluate(
+        """(size) => { const data = new DataTransfer(); data.items.add(new File(["a".repeat(size)], "a.txt"));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true})); }""",
+        limit + 2**20,
+    )
+    expect(page.locator("#files li")).to_contain_text(f"too large: this server takes files of {limit:,} bytes.")
+    assert not [url for url in sent if "translate_file" in url]
+
+
+def test_a_file_that_was_removed_meanwhile_is_not_a_fault_of_the_server(page: Page, tmp_path: Path) -> None:
+    """A folder that is dropped looks the same to the browser: a file that cannot be read."""
+    names = [tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt"]
+    for path in names:
+        path.write_text(GERMAN, encoding="utf-8")
+    held = list["sync_api.Route"]()
+    page.route("**/translate_file", lambda route: held.append(route), times=1)
+    with page.expect_request("**/translate_file"):
+        page.set_input_files("#file", names)  # type: ignore[arg-type]
+    expect(page.locator("#files li").nth(1)).to_contain_text("Waiting")
+    names[1].unlink()
+    held[0].continue_()
+    expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download c_en.txt"])
+    expect(page.locator("#files li").nth(1)).to_contain_text("The file cannot be read: it may be a folder")
+
+
+@pytest.mark.parametrize("error", ["The server is busy; try again later", "Invalid request: the body exceeds 7 bytes"])
+def test_what_the_server_says_ends_as_a_sentence(page: Page, error: str) -> None:
+    refusal = {"status": 503, "json": {"error": error}, "headers": {"Retry-After": "1"}}
+    page.route("**/translate", lambda route: route.fulfill(**refusal))  # type: ignore[arg-type]
+    write(page, GERMAN)
+    expect(page.locator("#problem")).to_have_text(re.compile(r"^[A-Z][^.]+\. The next try is in 1 second\.$"))
+
+
 def test_errors_are_shown_in_plain_words(page: Page) -> None:
     problem = page.locator("#problem")
     write(page, "a" * (LIMIT + 1))

@@ -1,6 +1,7 @@
 // Files: chosen or dropped, translated one after the other, offered for download.
 
 import { Problem, postForm } from "./api.js";
+import { explained } from "./words.js";
 
 const card = document.querySelector("#files");
 const list = card.querySelector("ul");
@@ -9,19 +10,19 @@ const drop = document.querySelector("#drop");
 /**
  * Lets the user choose and drop files.
  *
- * @param {string[]} formats suffixes.
+ * @param {{supportedFilesFormat: string[], fileSizeLimit: number}} settings of the server.
  * @param {() => {source: string, target: string}} pair returns the chosen languages.
  * @param {import("./requests.js").Pace} pace of the requests of this page.
  * @param {(problem: Problem) => void} failed
  */
-export function acceptFiles(formats, pair, pace, failed) {
+export function acceptFiles({ supportedFilesFormat: formats, fileSizeLimit: limit }, pair, pace, failed) {
   const input = card.querySelector("#file");
   let last = Promise.resolve();
   const add = (files) => {
     const chosen = pair(); // those of now, whatever is chosen while the files wait
     for (const file of files) {
       const item = new Item(file);
-      last = last.catch(() => {}).then(() => item.translate(chosen, pace, failed)); // no file stops those after it
+      last = last.catch(() => {}).then(() => item.translate(chosen, limit, pace, failed)); // no file stops those after it
     }
   };
   card.hidden = false;
@@ -81,13 +82,13 @@ class Item {
   }
 
   /** Sends the file and shows a link to its translation; tries again as long as the server is busy. */
-  async translate(pair, pace, failed) {
+  async translate(pair, limit, pace, failed) {
     const { signal } = this.#aborter;
     try {
       for (let wait = pace.wait; wait !== null; ) {
         await pause(wait, signal);
         if (signal.aborted) return;
-        wait = await this.#send(pair, pace, failed, signal);
+        wait = await this.#send(pair, limit, pace, failed, signal);
       }
     } finally {
       this.#stop.remove();
@@ -95,11 +96,13 @@ class Item {
   }
 
   /** Sends the file once; returns the milliseconds until the next try, null if there is none. */
-  async #send(pair, pace, failed, signal) {
+  async #send(pair, limit, pace, failed, signal) {
     this.#state.textContent = "Translating...";
-    pace.note();
     try {
-      const answer = await postForm("translate_file", { file: this.#file, ...pair }, signal);
+      const file = await readable(this.#file, limit);
+      if (signal.aborted) return null;
+      pace.note();
+      const answer = await postForm("translate_file", { file, ...pair }, signal);
       this.#state.replaceChildren(link(answer.translatedFileUrl));
     } catch (error) {
       if (error.name === "AbortError") return null;
@@ -110,6 +113,16 @@ class Item {
       failed(error);
     }
     return null;
+  }
+}
+
+/** Returns a copy of a file in memory; a Problem if it is too large to send, or cannot be read: sending would not say so. */
+async function readable(file, limit) {
+  if (file.size > limit) throw new Problem(413, explained(413, `exceeds size limit (${limit})`));
+  try {
+    return new File([await file.arrayBuffer()], file.name);
+  } catch {
+    throw new Problem(0, "The file cannot be read: it may be a folder, or have been moved or changed.");
   }
 }
 

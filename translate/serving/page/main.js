@@ -178,7 +178,8 @@ function problem(message) {
 }
 
 function fail(error, seconds = 0) {
-  problem(seconds ? `${error.message} The next try is in ${seconds} seconds.` : error.message);
+  const unit = seconds === 1 ? "second" : "seconds";
+  problem(seconds ? `${error.message} The next try is in ${seconds} ${unit}.` : error.message);
   if (error.needsKey) showKey(true);
 }
 
@@ -246,7 +247,7 @@ function setUpTheme() {
 
 setUpTheme();
 setUpKey();
-if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, pace, fail);
+if (settings.filesTranslation) acceptFiles(settings, pair, pace, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
 if (isMac) {

@@ -59,6 +59,7 @@ const PATTERNS = [
   [/^([\w-]+) is not supported$/, (code) => `No model on this server translates ${languageName(code)}.`],
   [/contact the server operator/, () => "This server needs an API key."],
   [/^Invalid API key/, () => "The API key is wrong or was revoked."],
+  [/^Invalid request: the body exceeds/, () => STATUSES[413]],
   [/file format not supported/, () => "This kind of file cannot be translated."],
   [/empty file/, () => "The file is empty."],
   [/^Internal error$/, () => "The server made a mistake. Its log says more."],
@@ -75,14 +76,14 @@ const STATUSES = {
   504: "The translation took too long and was stopped. Try a shorter text.",
 };
 
-/** Returns what an error of the server means. */
+/** Returns what an error of the server means, as one or more sentences. */
 export function explained(status, message) {
   for (const [pattern, say] of PATTERNS) {
     const match = pattern.exec(message);
     if (match) return say(...match.slice(1));
   }
   const said = message.replace(/^Invalid request: /, "");
-  if (said) return said[0].toUpperCase() + said.slice(1);
+  if (said) return said[0].toUpperCase() + said.slice(1).replace(/[^.!?]$/, "$&."); // other sentences may follow
   return STATUSES[status] ?? `The server answered with status ${status}.`;
 }
 
