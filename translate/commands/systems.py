@@ -98,9 +98,10 @@ def _find_systems(names: Sequence[Path]) -> list[System]:
     folders = [None if path.is_file() else registry.find_model(path, say) for path in names]
     short = [path.stem if folder is None else path.resolve().name for path, folder in zip(names, folders, strict=True)]
     labels = short if len(set(short)) == len(short) else [str(path) for path in names]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise UserError(f"{twice}: named twice; name different systems")
+    places = [(folder or path).resolve() for path, folder in zip(names, folders, strict=True)]
+    for label, place in zip(labels, places, strict=True):
+        if places.count(place) > 1:  # also under two names, such as that of a run and of its model
+            raise UserError(f"{label}: named twice; name different systems")
     return [System(*system) for system in zip(labels, names, folders, strict=True)]
 
 

@@ -483,6 +483,8 @@ SAVED_MISTAKES = {
     "a.txt": "references",
     "a.txt --source src.de": "belong together",
     "a.txt a.txt --reference ref.en": "named twice",
+    "a.txt ./a.txt --reference ref.en": "named twice",
+    "a.txt link.txt --reference ref.en": "named twice",
     "a.txt --reference ref.en --paired ar": "at least two",
     "a.txt --reference ref.en --out scores": "--out is for",
     "a.txt --reference ref.en --paper": "--to",
@@ -502,6 +504,7 @@ def test_a_mistake_with_saved_outputs_gives_a_one_sentence_error(
 ) -> None:
     lines = Path("a.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("short.txt").write_text("".join(lines[1:]), encoding="utf-8")
+    Path("link.txt").symlink_to("a.txt")
     Path("lower.txt").write_text("".join(lines).lower(), encoding="utf-8")
     Path("subwords.txt").write_text("".join(line.replace("house", "ho@@ use") for line in lines), encoding="utf-8")
     assert main(["evaluate", *arguments.split()]) == 2
