@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias
 
 from translate.errors import UserError, say
 from translate.files import (
+    OPENERS,
     decode_line,
     give_mode,
     hidden,
@@ -92,6 +93,8 @@ def check_paths(options: TranslationOptions) -> None:
         raise UserError(f"{output}: is the input too; name another file with --output")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file with --output")
+    if output.suffix.lower() in OPENERS:  # whatever reads it would call it damaged
+        raise UserError(f"{output}: translations are not compressed; name a file that does not end in {output.suffix}")
     if resume and any(path.exists() and not path.is_file() for path in (source, output) if path):
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:

@@ -616,6 +616,18 @@ def test_every_reason_to_doubt_a_line_is_told(capsys: pytest.CaptureFixture[str]
     ]
 
 
+@pytest.mark.parametrize("ending", [".gz", ".XZ", ".bz2"])
+@pytest.mark.parametrize("arguments", [["text", "Ja."], ["decode", "Ja."], ["text", "--input", "x.de", "--resume"]])
+def test_no_plain_text_is_written_under_the_name_of_a_compressed_file(
+    echo: Echo, tmp_path: Path, arguments: list[str], ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever reads it, such as `translate evaluate`, would unpack it and call it damaged."""
+    (tmp_path / "x.de").write_text("Ja.\n", encoding="utf-8")
+    assert main([*arguments, "--output", f"x.en{ending}"]) == 2
+    assert f"x.en{ending}: translations are not compressed" in capsys.readouterr().err
+    assert not (tmp_path / f"x.en{ending}").exists()
+
+
 def test_the_reasons_to_doubt_a_line_come_in_the_order_of_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
     """The order of a set of texts is another one in each process, so equal runs would say different things."""
     flags = tuple(sorted(SUSPICIOUS))
