@@ -160,7 +160,7 @@ def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.
         ("--sample --constrain terms", "--constrain"),
         ("--sample --coverage 1", "--coverage"),
         ("--coverage -1", " --coverage -1.0: "),
-        ("--coverage nan", " --coverage nan: "),
+        ("--coverage nan", "--coverage: 'nan' is not a finite number"),
         ("--prefix a --prefixes few", "exclude each other"),
         ("--prefix-column --prefix a", "exclude each other"),
         ("--prefix-column --input tabs", "line 2: has 3 columns"),
