@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fast-xml-parser leaves numeric references as they are and writes "&amp;#160;" for them, so a file that it copies is another.
+# fast-xml-parser leaves numeric references as they are and writes "&amp;#160;" for them, so its copy is another file.
 #
 # Guess: "x&#160;y" is parsed as three characters, as XML has it, with `&amp;` and the other four of XML; a builder with the
 #        same options writes a document that says the same.

@@ -4,8 +4,8 @@
 # Guess: `mo.compile(po.parse(...))` leaves fuzzy and empty messages out, as msgfmt, Babel and polib do; "\303\251" is the
 #        letter of these two bytes, "\x41" is "A" and "\a" the bell, as in GNU gettext.
 # Miss:  empty messages are left out and fuzzy ones compiled: a program shows drafts, often the translation of another text,
-#        as soon as its catalogues are built with this package, which i18next-conv and others use. Of an unknown
-#        escape the backslash is dropped: "caf\303\251" is "caf303251", without an error.
+#        as soon as its catalogues are built with this package. Of an unknown escape the backslash is dropped:
+#        "caf\303\251" is "caf303251", without an error.
 . "$(dirname "$0")/environment.sh" babel==2.19.0 polib==1.2.0
 npm install --silent --no-audit --no-fund gettext-parser@10.0.0
 cat >de.po <<'PO'

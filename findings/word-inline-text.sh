@@ -6,7 +6,7 @@
 #        direction is given is text for mammoth and docx2python; `<w:b w:val="off"/>` is not bold.
 # Miss:  mammoth's `extract_raw_text` joins the words at a break, "einszwei", and it leaves a word with a direction out, with a
 #        warning in its messages alone; "off" is bold in its HTML. docx2python has no no-break hyphen, "EMail", and a moved
-#        word at both places. Pairs of sentences for training, or texts for a search, that these read are not those of the document.
+#        word at both places. Sentences for training or for a search are then not those of the document.
 . "$(dirname "$0")/environment.sh" python-docx==1.2.0 mammoth==1.13.0 docx2python==3.7.1
 python - <<'PYTHON'
 import io
