@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # fast-xml-parser leaves numeric references as they are and writes "&amp;#160;" for them, so its copy is another file.
 #
-# Guess: "x&#160;y" is parsed as three characters, as XML has it, with `&amp;` and the other four of XML; a builder with the
-#        same options writes a document that says the same.
+# Guess: "x&#160;y" is parsed as three characters, as XML has it, as `&amp;` is one. What a builder writes was tried later.
 # Miss:  only the five names are replaced. The text has the six characters "&#160;", the builder marks their "&", and any
 #        other reader of XML shows "&#160;" from then on. The files of tools that write "ä", a no-break space or a line end
 #        as numbers come back from translation with these numbers in their texts. The option `htmlEntities` helps for

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fluent has "3th" for the ordinal that its own guide shows, and a percentage is 0,5 in JavaScript and 50 % in Python.
 #
-# Guess: `NUMBER($n, type: "ordinal")` selects [few] for 3, so English says "3rd", with @fluent/bundle and with
-#        fluent.runtime; `NUMBER($n, style: "percent")` is "50 %" for 0.5 with both.
+# Guess: `NUMBER($n, type: "ordinal")` selects [few] for 3, so English says "3rd", with fluent.runtime;
+#        `NUMBER($n, style: "percent")` is "50 %" for 0.5 with both. No guess was written for the ordinal of @fluent/bundle.
 # Miss:  both select by the cardinal rule, "3th": fluent.runtime reports a TypeError in its list of errors, @fluent/bundle
 #        nothing. The style is dropped without an error by @fluent/bundle and obeyed by fluent.runtime, and so is a
 #        currency. A catalogue that a Python program shows right is wrong, without a message, in the browser.

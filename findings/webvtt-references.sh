@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # webvtt-py writes the references of WebVTT into SubRip, where they are shown: "M&uuml;ller &amp; S&ouml;hne".
 #
-# Guess: `text` of a caption is what a viewer reads, so "&amp;" is "&" there, and in the SubRip file that the package writes;
-#        from SubRip to WebVTT "&" and "<" become references.
+# Guess: `text` of a caption is what a viewer reads, so "&amp;" is "&" there, and in the SubRip file that the package writes.
 # Miss:  `text` has no tags but all references, and so has the SubRip file: a viewer, or a translator, gets "&nbsp;" and
-#        "&lt;". In the other direction nothing is marked: "a<b und c>d" of SubRip is in the WebVTT file as it is, where it
+#        "&lt;". In the other direction, of which no guess was
+#        written, nothing is marked: "a<b und c>d" of SubRip is in the WebVTT file as it is, where it
 #        is a tag, and `text`, or SubRip written from it, is "ad".
 . "$(dirname "$0")/environment.sh" webvtt-py==0.6.0
 python - <<'PYTHON'
