@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from translate.text.placeholders import (
     BBCODE,
     EXPRESSION,
+    FORMULA,
     KEPT_ELEMENT,
     NOT_TRANSLATED,
     PLACEHOLDER,
@@ -596,6 +597,7 @@ _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment. A long one comes in portions.
 _TOKEN = re.compile(
+    rf"{FORMULA}|"
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?(?:php|=).*?\?>|<(?!!--|!\[CDATA\[|\?(?:php|=))[!?][^>]*>"
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
@@ -711,7 +713,8 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             run = ""
         if tag is None:
             continue
-        is_inline = _INLINE.fullmatch(name) or _PHP.fullmatch(tag[0]) or _is_part_of_line(name, tag[0], run)
+        is_code = _PHP.fullmatch(tag[0]) or (not name and re.fullmatch(FORMULA, tag[0]))
+        is_inline = _INLINE.fullmatch(name) or is_code or _is_part_of_line(name, tag[0], run)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         is_kept = NOT_TRANSLATED.search(attributes) is not None
         if begins and not placeholder and (_COPIED.fullmatch(name) or is_kept):

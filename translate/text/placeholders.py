@@ -23,6 +23,7 @@ KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name
 
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile("|".join(KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
+FORMULA = KINDS["math_element"]
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 # The tags of the texts of documents, which stand for formatting and objects of any kind.
 DOCUMENT_TAG = re.compile(r"<(/?)(g+x*\d+)(/?)>")

@@ -510,6 +510,9 @@ def test_in_markdown_a_fence_ends_with_its_container(
     [
         ("<p>a <b>b</b></p>c", ["a <b>b</b>", "c"]),
         ("<p>a\n b</p>", ["a\n b"]),
+        ("<p>a <math><mi>x</mi><mtext>y</mtext></math> b</p>", ["a <math><mi>x</mi><mtext>y</mtext></math> b"]),
+        ('<p>a <math display="block"><mi>x</mi></math> b</p>', ["a", "b"]),
+        ("<p>a</p><math>\n<mi>x</mi>\n</math>b", ["a", "b"]),
         ("<!-- a > b\n c -->d", ["d"]),
         ("<p>a</p><!-- " + "b b\n" * 10_000 + "-->c", ["a", "c"]),
         ("<p>" + "a" * 20_000 + "</p><!-- b\nc -->d", ["a" * 20_000, "d"]),
