@@ -26,6 +26,7 @@ from translate.text.placeholders import (
     KEPT_ELEMENT,
     NOT_TRANSLATED,
     PLACEHOLDER,
+    SHORTCODE,
     TRANSLATED,
     branches,
 )
@@ -570,7 +571,9 @@ def _layout(line: str) -> Iterator[Piece]:
         found = pieces(line, [title.span(title.lastgroup or 0)])
         is_quoted = title.lastgroup in ("target", "attribute")
         yield from (replace(piece, form="title") if piece.translate and is_quoted else piece for piece in found)
-    elif any(branches(tag[0]) for tag in chain(_TOKEN.finditer(line), re.finditer(_TAG, line))):
+    elif any(
+        branches(tag[0]) for tag in chain.from_iterable(re.finditer(tag, line) for tag in (_TOKEN, _TAG, SHORTCODE))
+    ):
         yield from paragraph(line)
     else:
         yield Piece(line, translate=False)

@@ -255,10 +255,18 @@ _MESSAGE = re.compile(KINDS["message"])
 EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
 _START_TAG = re.compile(rf"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"'{{]++|"[^"]*+"|'[^']*+'|{EXPRESSION}|\{{)*+>""")
 _ATTRIBUTE = re.compile(  # or an expression or value in which there is none
-    rf"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')|"[^"]*"|'[^']*'|{EXPRESSION}"""
+    rf"""\s(?P<name>[^\s"'<>/=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'"""
+    r"""|\{\s*(?:"(?P<jsx>(?:[^"\\]|\\.)*)"|'(?P<jsx_single>(?:[^'\\]|\\.)*)')\s*\})"""
+    rf"""|"[^"]*"|'[^']*'|{EXPRESSION}"""
 )
 _SHOWN_NAME = re.compile(
-    r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content)\s*=\s*["']"""
+    r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content|caption)\s*=\s*\{?\s*["']"""
+)
+# Of Hugo and of Liquid, whose parameters may be text: {{< figure caption="A house" >}}
+SHORTCODE = re.compile(
+    r"\{\{[<%](?:(?![>%]\}\}).)*[>%]\}\}"
+    r"|\{%-?+\s*+(?!(?:assign|set|if|els?if|unless|for|case|when|capture|macro|call|block|with)\b)(?:(?!%\}).)*%\}",
+    re.DOTALL,
 )
 _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
@@ -283,10 +291,20 @@ _BUTTONS = {"button", "submit", "reset"}
 _DESCRIPTIONS = re.compile(r"description|(?:og|twitter):(?:title|description|image:alt)")
 
 
+def _parameters(shortcode: str) -> list[tuple[int, int]]:
+    """Return where the parameters of a shortcode start and stop that people see or hear."""
+    if not _SHOWN_NAME.search(shortcode) or not SHORTCODE.fullmatch(shortcode):
+        return []
+    inside = _ATTRIBUTE.finditer(shortcode, 2, len(shortcode) - 2)  # the whole looks like an expression
+    found = (match for match in inside if match["name"] in {*_SHOWN[""], "caption"})
+    spans = (match.span(match.lastgroup or 0) for match in found)
+    return [(start, stop) for start, stop in spans if any(map(str.isalpha, shortcode[start:stop]))]
+
+
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
-    may_have = may_have or ("<" in sentence and _SHOWN_NAME.search(sentence))
+    may_have = may_have or _SHOWN_NAME.search(sentence)
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -303,6 +321,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
     if code.startswith("<"):
         return _values(code)
+    if code.startswith(("{{<", "{{%", "{%")):
+        return _parameters(code)
     if code.startswith("]("):
         title = _LINK_TITLE.fullmatch(code)
         return [title.span(title.lastgroup or 0)] if title else []
@@ -347,7 +367,10 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
     parts, end = list[str](), 0
     for (start, stop), text in zip(branches(code), texts, strict=True):
         quote = code[start - 1 : start]
-        if quote and quote in "\"'" and code.startswith("<"):
+        is_escaped = code[: start - 1].rstrip().endswith("{") or code.startswith("{{")  # of JSX and Hugo
+        if quote and quote in "\"'" and is_escaped:
+            text = re.sub(rf"(?<!\\){quote}", rf"\\{quote}", text)
+        elif quote and quote in "\"'" and code.startswith(("<", "{%")):
             text = text.replace(quote, "&quot;" if quote == '"' else "&#39;")
         elif code.startswith("]("):
             text = re.sub(rf"(?<!\\){re.escape(code[stop])}", rf"\\{code[stop]}", text)

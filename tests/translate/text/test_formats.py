@@ -383,6 +383,8 @@ def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
         ("\\begin{a} b\nc\n", ["\\begin{a} b\nc"]),
         ("*[HTML]: a\n*[b c]: d\n", ["a", "d"]),
         ('a\n[quote="x, post:12"]\nb\n[/quote]\nc\n', ["a", "b", "c"]),
+        ('a\n\n{{< figure src="x" alt="b" >}}\nc\n', ["a", '{{< figure src="x" alt="b" >}}', "c"]),
+        ('a\n\n{{< figure src="x" >}}\nc\n', ["a", "c"]),
         ("a\n[quote]\nb\n[/quote]\n[Hund]\nc\n", ["a", "b", "[Hund]\nc"]),
         ("a\n[poll type=regular public=true]\n* b\n* c\n[/poll]\nd\n", ["a", "b", "c", "d"]),
     ],

@@ -270,6 +270,21 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         ('<b title="a > b" aria-label = "c">', ["a > b", "c"], ["x", "y"], '<b title="x" aria-label = "y">'),
         ('](a.png "Ein \\"Hund\\"")', ['Ein \\"Hund\\"'], ['\\"x\\" "y"'], '](a.png "\\"x\\" \\"y\\"")'),
         ("](<a b> 'Ein Hund')", ["Ein Hund"], ["it's"], "](<a b> 'it\\'s')"),
+        ('<A title={"Ein Hund"} x={y}>', ["Ein Hund"], ['"x"'], '<A title={"\\"x\\""} x={y}>'),
+        ("<A label={ 'it\\'s' }>", ["it\\'s"], ["it's"], "<A label={ 'it\\'s' }>"),
+        (
+            '{{< figure src="a.png" caption="Ein Hund" >}}',
+            ["Ein Hund"],
+            ['"x"'],
+            '{{< figure src="a.png" caption="\\"x\\"" >}}',
+        ),
+        (
+            "{% include a.html title='Ein Hund' id='x' %}",
+            ["Ein Hund"],
+            ["it's"],
+            "{% include a.html title='it&#39;s' id='x' %}",
+        ),
+        *((code, [], [], code) for code in ("<A title={x}>", '<A title={"a" + b}>', '{% set title = "Hund" %}')),
         *((code, [], [], code) for code in ('<b class="Hund">', '<i alt="5">', "</b>", "](a.png)", "](a (b))")),
         *(
             (f'<b title="Hund" {attribute}>', [], [], f'<b title="Hund" {attribute}>')
