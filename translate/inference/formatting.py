@@ -15,7 +15,8 @@ the pairs, `put_back` writes them into the translation:
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour; so it is
   where none gives half, and a word of that neighbour more than all others: two parts of a verb may be one word. Marks
   of Markdown are not put within their like.
-- A pair around a part of a word, such as the 2 in m2, is around the same part of its word if this has it.
+- A pair around a part of a word, such as the 2 in m2, is around the same part of its word if this has it; one around
+  the first letter of a sentence, an initial, is around that of the translation.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it.
@@ -360,6 +361,9 @@ def _span(element: Element) -> Span:
     return element.start, max(element.stop, element.start + 1)
 
 
+_LETTER = re.compile(r"\w")
+
+
 def _is_word(unit: str) -> bool:
     return unit[0].isalnum() or unit[0] == "_" or SYMBOL.fullmatch(unit) is not None
 
@@ -572,22 +576,26 @@ class _Placement:
     def _span(self, node: _Node) -> Span:
         """Return where an element stands: around its units, or around the part of a word that it is in the source."""
         whole = start, stop = self.units[node.lo][0], self.units[node.hi - 1][1]
-        part = self._part(node.element, self.pair.target[start:stop]) if node.is_pair else None
+        part = self._part(node.element, start, stop) if node.is_pair else None
         if part is None:
             return whole
         start, stop = start + part[0], start + part[1]
         inside = (self._span(child) for child in node.children if child.lo < child.hi)
         return (start, stop) if all((start <= a and b <= stop) or b <= start or stop <= a for a, b in inside) else whole
 
-    def _part(self, element: Element, words: str) -> Span | None:
-        """Return the part of some words for an element around a part of a word; None unless they have it once."""
-        source = self.pair.source
-        part = source[element.start : element.stop]
+    def _part(self, element: Element, start: int, stop: int) -> Span | None:
+        """Return the part of some words of the target for an element around a part of a word; None if it has none."""
+        source, target = self.pair.source, self.pair.target
+        part, words = source[element.start : element.stop], target[start:stop]
         for a, b in self.source_words:
             if a <= element.start < element.stop <= b and part != source[a:b]:
+                letter = _LETTER.search(target)
+                is_initial = _LETTER.search(source[: element.start]) is None and len(part) == 1 and part.isalpha()
+                if is_initial and letter and start <= letter.start() < stop:
+                    return letter.start() - start, letter.end() - start
                 word = source[a:b] if words.count(source[a:b]) == 1 else part
-                start = words.find(word) + (element.start - a if word != part else 0)
-                return (start, start + len(part)) if words.count(word) == 1 else None
+                place = words.find(word) + (element.start - a if word != part else 0)
+                return (place, place + len(part)) if words.count(word) == 1 else None
         return None
 
     def _place(self, parent: _Node) -> None:

@@ -268,6 +268,17 @@ def test_a_part_of_a_word_has_its_format_in_the_same_part() -> None:
     assert translated("<b>Haus</b>tür und", STRAIGHT, str.swapcase) == "<b>hAUSTÜR</b> UND"
 
 
+def test_an_initial_is_the_first_letter_of_the_translation() -> None:
+    """A style makes it three lines high, so it may not be around the whole word, which it was."""
+    for text, expected in (
+        ("<b>D</b>ie T\u00fcr ist offen", "<b>d</b>IE t\u00dcR IST OFFEN"),
+        ("\u201e<b>D</b>ie T\u00fcr\u201c", "\u201e<b>d</b>IE t\u00dcR\u201c"),
+        ("<b>D</b>ie <i>T</i>\u00fcr", "<b>d</b>IE <i>t\u00dcR</i>"),
+    ):
+        assert translated(text, STRAIGHT, str.swapcase) == expected
+    assert translated("<b>D</b>ie T\u00fcr", MIRRORED) == "T\u00fcr <b>D</b>ie"
+
+
 def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
     for text in (
         "Er sagte <b>„Ja!“</b> zu ihr",
