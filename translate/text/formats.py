@@ -368,7 +368,8 @@ class Paragraph:
     def __init__(self, piece: Piece, format: Format | None) -> None:
         self.piece, self._markup = piece, markup(format)
         self._indent = _QUOTE if format in ("markdown", "mdx") else _INDENT
-        self._source = _with_held_breaks(content(piece), self._markup)
+        text = content(piece)  # a line break between cues is in no markup
+        self._source = text if piece.form == "cues" else _with_held_breaks(text, self._markup)
         text = self._source
         self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text
 

@@ -466,9 +466,8 @@ def _metadata(lines: list[str]) -> Iterator[Piece]:
         if code := _READ_CODE.match(line):
             yield from _around(line, *code.span("code"), "code")
         elif value := _READ_VALUE.match(line):
-            below = []
-            while syntax == "yaml" and waiting and _is_below(waiting, len(value["before"])):
-                below.append(waiting.popleft())
+            n_below = _n_below(waiting, len(value["before"])) if syntax == "yaml" else 0
+            below = [waiting.popleft() for _ in range(n_below)]
             if below and _BLOCK_OF_YAML.fullmatch(value["value"]):
                 yield Piece(line, translate=False)
                 for is_blank, part in itertools.groupby(below, lambda line: not line.strip()):
@@ -480,10 +479,15 @@ def _metadata(lines: list[str]) -> Iterator[Piece]:
             yield Piece(line, translate=False)
 
 
-def _is_below(lines: Iterable[str], column: int) -> bool:
-    """Return whether the next line that is not blank goes on with the value of a key in a column."""
-    line = next((line for line in lines if line.strip()), "")
-    return len(line) - len(line.lstrip(" ")) > column
+def _n_below(lines: Iterable[str], column: int) -> int:
+    """Return with how many of the next lines the value of a key in a column goes on; the last of them is not blank."""
+    n_below = 0
+    for n, line in enumerate(lines, start=1):
+        if line.strip():
+            if len(line) - len(line.lstrip(" ")) <= column:
+                break
+            n_below = n
+    return n_below
 
 
 def _scalar(text: str, found: re.Match[str], syntax: "Syntax") -> Iterator[Piece]:

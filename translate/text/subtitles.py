@@ -26,22 +26,28 @@ _LABEL = re.compile(rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE
 _LABEL_WORDS = re.compile(r"<[^<>\n]*>|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
 # Before another speaker, or a sound at the end of a line.
 _TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
-_BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|{_SOUND}|{_NAME})")
+_BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|&gt;&gt;|{_SOUND}|{_NAME})")
 # A mark of the end, a note of a song, or a line in brackets, such as a sound.
 _ENDS = re.compile(
     r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)(?:[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]|\s\u00bb)*(</\w+>)*\s*\Z"
     r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
 )
 # The line of times of a cue, with settings such as its place; and what may be between the texts of two cues.
-_CUE = r"\s*(?P<start>[\d:.,]+)\s*-->\s*(?P<end>[\d:.,]+)(?P<settings>[^\n]*\n)"
-_NEXT_CUE = rf"[ \t]*\r?\n(?:[ \t]*\r?\n)+(?:[^\n]*\n)?{_CUE}"
-_FORMATS, _ENDS_OF_FORMATS = r"(?:\{\\an\d\}|<[ibu]>|<font[^<>\n]*>)*", "(?:</(?:[ibu]|font)>)*"
-_FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*){_ENDS_OF_FORMATS}")
-_BREAK = re.compile(rf"{_ENDS_OF_FORMATS}{_NEXT_CUE}{_FORMATS}|\r?\n")
+# A repetition that could overlap the next one is possessive, so that the time is linear in the length of any text.
+_CUE = r"[^\S\n]*(?P<start>[\d:.,]+)[^\S\n]*-->[^\S\n]*(?P<end>[\d:.,]+)(?P<settings>[^\n]*\n)"
+_NEXT_CUE = rf"[ \t]*+\r?\n(?:[ \t]*+\r?\n)++(?:[^\n]*\n)?{_CUE}"
+_FORMATS, _END_OF_FORMAT = r"(?:\{\\an\d\}|<[ibu]>|<font[^<>\n]*>)*", "</(?:[ibu]|font)>"
+_FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*)(?:{_END_OF_FORMAT})*")
+_BREAK = re.compile(rf"(?:(?<!>)(?:{_END_OF_FORMAT})++|(?<![ \t])){_NEXT_CUE}{_FORMATS}|\r?\n")
 _LONGEST_PAUSE = 2  # seconds within a sentence
 _MOST_CUES = 4  # of a sentence
 _MARK = re.compile(r"[.,;:!?\u2026](?!\S)")  # a text with one has a full stop where a sentence ends
 _LONG_TEXT = 10  # characters; a shorter one without a full stop may be a sign
+_MOST_BETWEEN = 16  # lines and spaces between the texts of a sentence
+# Of a text that begins with a capital letter: the name of a speaker before it. And of what another one interrupted.
+_CAPITALIZED = r"[^\W\d_a-z\u00df-\u00ff][\w.'\u2019-]*"
+_SPEAKER = re.compile(rf"(?:{_CAPITALIZED}\s){{0,3}}{_CAPITALIZED}(?:\s\d{{1,2}})?(?:\s?\([^()\n]*\))?:(?!\S)")
+_INTERRUPTED = re.compile(r"[-\u2013\u2014][\"\u201c\u201d]?\s*\Z")
 
 
 def text_of_cues(text: str) -> str:
@@ -77,10 +83,10 @@ def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
             if not piece.form and not _ENDS.search(piece.text):
                 held = [piece]
                 continue
-        if held:
-            held.append(piece)
-        else:
-            yield piece
+        held.append(piece)
+        if len(held) == 1 or len(held) > _MOST_BETWEEN:  # no text that may go on
+            yield from held
+            held = []
     yield from held
 
 
@@ -98,7 +104,8 @@ def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piec
     is_same = (own["formats"], times["settings"]) == (other["formats"], cue["settings"])
     is_soon = 0 <= _seconds(cue["start"]) - _seconds(times["end"]) <= _LONGEST_PAUSE
     is_no_sign = len(own["text"]) >= _LONG_TEXT and not own["text"].isupper()
-    is_certain = other["text"][:1].islower() or (is_no_sign and _MARK.search(other["text"]))
+    is_answer = _SPEAKER.match(other["text"]) or other["text"].isupper() or _INTERRUPTED.search(own["text"])
+    is_certain = other["text"][:1].islower() or (is_no_sign and not is_answer and _MARK.search(other["text"]))
     return bool(is_same and is_soon and is_certain)
 
 

@@ -263,6 +263,13 @@ def cues(texts: Iterable[str], pause: int = 0, settings: str = "") -> str:
         (["BAHNHOF BERLIN", "Der Hund bellt."], ["BAHNHOF BERLIN", "Der Hund bellt."]),
         (["Ja,", "- nein"], ["Ja,", "- nein"]),
         (["Ja,", "MANN: nein"], ["Ja,", "MANN", "nein"]),
+        (["Ich weiß nicht, ob du", "Ben: Was, Anna?"], ["Ich weiß nicht, ob du", "Ben: Was, Anna?"]),
+        (["Ich weiß nicht, ob du", "Mann 2 (leise): Was?"], ["Ich weiß nicht, ob du", "Mann 2 (leise): Was?"]),
+        (["Ich sah gestern den", "Hund meines Nachbarn: rot."], ["Ich sah gestern den\nHund meines Nachbarn: rot."]),
+        (["Ich wollte dir nur \u2013", "Sei still!"], ["Ich wollte dir nur \u2013", "Sei still!"]),
+        (["Ich ging gestern nach", "HALT! POLIZEI!"], ["Ich ging gestern nach", "HALT! POLIZEI!"]),
+        (["Ich ging gestern nach", "&gt;&gt; hallo"], ["Ich ging gestern nach", "&gt;&gt; hallo"]),
+        (["Stimmt nun ab [poll", "type=x] ab"], ["Stimmt nun ab [poll\ntype=x] ab"]),
         (["\u266a Alle", "\u266a meine"], ["\u266a Alle", "\u266a meine"]),
         (["a", "b", "c", "d", "e"], ["a\nb\nc\nd", "e"]),
     ],
@@ -276,7 +283,7 @@ def test_a_sentence_may_go_on_in_the_next_cues(texts: list[str], expected: list[
 
 
 @given(
-    st.lists(st.sampled_from(["Ich", "habe", "den\nHund", "<i>so</i>", "", " a ", "nein."]), max_size=7),
+    st.lists(st.sampled_from(["Ich", "habe", "den\nHund", "<i>so</i>", "", " a ", "nein.", "[a", "b=c]"]), max_size=7),
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_a_sentence_in_several_cues_is_written_between_their_times(texts: list[str], end: str) -> None:
@@ -617,7 +624,8 @@ def endless(line: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     "line", ["Ja.\n", "<b>\n", "```\n", "<!-- a\n", "<p\n", '<p x="\n', "<script>\n", "| a\n", "-->\n", "\n"]
 )
-def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> None:
+@pytest.mark.parametrize("first", ["", "0:01 --> 0:02\n"])
+def test_an_endless_text_is_read_in_bounded_portions(layout: str, first: str, line: str) -> None:
     """The reader must not wait for an end that may never come."""
     n_read = 0
 
@@ -627,7 +635,7 @@ def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> 
             n_read += 1
             yield text
 
-    pieces = reader(layout)(counted())
+    pieces = reader(layout)(itertools.chain([first, "Ja\n"] if first else [], counted()))
     given = 0
     while n_read * len(line) < 2**16:
         piece = next(pieces)
@@ -660,6 +668,7 @@ def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> 
         "> \n",
         "---\na:\n",
         "---\na: b\ntitle: a  ",
+        "0:01 --> 0:02\na\n\n",
     ],
 )
 def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
@@ -669,6 +678,23 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         return time.process_time() - start
 
     assert seconds((text * 4000 + "\n").splitlines(keepends=True)) < 1
+
+
+@pytest.mark.parametrize(
+    ("layout", "before", "unit", "after"),
+    [
+        ("srt", "0:01 --> 0:02\na", "\n", "b\nc\n"),
+        ("srt", "0:01 --> 0:02\na", " ", "b\n\n0:02 --> 0:03\nc\n"),
+        ("srt", "0:01 --> 0:02\na\n\n0:02 --> 0:03\nb", "</i>", "\n"),
+        ("srt", "0:01 --> 0:02\na\n\n0:02 --> 0:03\n", "<i>", "b\n"),
+        ("markdown", "---\na: b\ntitle: c\n", "\n", "  d\n---\n"),
+    ],
+)
+def test_a_repetition_within_a_text_takes_linear_time(layout: str, before: str, unit: str, after: str) -> None:
+    start = time.process_time()
+    for piece in filter(lambda piece: piece.translate, read(layout, before + unit * 30_000 + after)):
+        Paragraph(piece, layout).laid_out("x")  # type: ignore[arg-type]
+    assert time.process_time() - start < 3  # a quadratic rule takes 10 or more
 
 
 def test_every_line_of_a_very_long_cue_is_translated() -> None:
