@@ -99,9 +99,11 @@ _READ_KEYS = (
     "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt"
 )
 _READ_VALUE = re.compile(
-    rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?:{_READ_KEYS})["']?\s*[:=]\s+"""
+    rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{_READ_KEYS})["']?\s*[:=]\s+(?:(?:&[^\s,\[\]{{}}]+|!!str)\s+)*"""
     r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++|["'][^\n]*)"""
 )
+_QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""", re.DOTALL)
+_COMMENT = re.compile(r"\s#")
 _BLOCK_OF_YAML = re.compile(r"[|>][-+\d]{0,2}")  # the text is in the next lines
 _READ_CODE = re.compile(
     r"""(?:lang|language|locale)\s*[:=]\s+["']?(?P<code>[a-z]{2,3}(?:[-_]\w{2,4})*)["']?\s*(?:#.*)?\s*\Z"""
@@ -145,9 +147,13 @@ _TITLED_DIRECTIVES = rf"""{_ADMONITIONS} admonition card dropdown grid-item-card
 tab-item table topic exercise solution prf:[\w-]+"""
 _DIRECTIVES = rf"""{_TITLED_DIRECTIVES} aside compound container deprecated epigraph figure glossary grid grid-item
 highlights margin pull-quote tab-set versionadded versionchanged"""
+# Directives whose content is no Markdown, also within colons, where others that are not known have prose.
+_CODE_DIRECTIVES = """bibliography code code-block code-cell csv-table diagram embed eval-rst graphviz iframe image
+include literalinclude math mermaid plot raw sourcecode tableofcontents toctree auto[a-z]+"""
 _DIRECTIVE = re.compile(
     r"\s*(?P<mark>`{3,}|~{3,}|:{3,})[ \t]*\{"
-    rf"(?:(?P<prose>{'|'.join(_DIRECTIVES.split())})|[\w:+-]+)\}}(?!.*[`~:]{{3}})"
+    rf"(?:(?P<prose>{'|'.join(_DIRECTIVES.split())})|(?P<code>{'|'.join(_CODE_DIRECTIVES.split())})|[\w:+-]+)\}}"
+    r"(?!.*[`~:]{3})"
 )
 _OPTION_OF_DIRECTIVE = re.compile(r"\s*:[A-Za-z][\w-]*:(?:\s|\Z)")
 _TITLE_OF_LINE = re.compile(
@@ -193,19 +199,29 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
+    front_matter, lines = _front_matter(lines)
+    yield from _metadata(front_matter)
+    yield from _blocks(lines)
+
+
+def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
+    """Yield the pieces of blocks, which may be indented as a whole."""
     open_lines: list[str] = []
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous = ""  # line, without marks of quotation
     in_table = False
     is_indented = False  # whether the line before is indented code
-    containers: list[re.Pattern[str]] = []  # of the line before
+    containers = [re.compile(rf" {{{indent}}}|\s*\Z")] if indent else []  # of the line before
     is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
-    front_matter, lines = _front_matter(lines)
-    yield from _metadata(front_matter)
     for line in lines:
-        if isinstance(line, _Block):
-            yield from (*_paragraph("".join(open_lines)), Piece(line, translate=False))
+        if isinstance(line, _Block | _Options):
+            yield from _paragraph("".join(open_lines))
+            yield from (
+                _metadata(line.splitlines(keepends=True))
+                if isinstance(line, _Options)
+                else [Piece(line, translate=False)]
+            )
             open_lines, previous = [], ""
             continue
         wide = line.expandtabs(4)
@@ -291,6 +307,10 @@ class _Tag(str):
     """Lines that are one tag, of which attributes are translated that people see or hear."""
 
 
+class _Options(str):
+    """Lines of the options of a directive of MyST, which are read as front matter."""
+
+
 class _Directive(str):
     """A line that begins or ends a directive of MyST whose content is Markdown, or one of its options."""
 
@@ -298,34 +318,60 @@ class _Directive(str):
 _BEGINS_ELEMENT = re.compile(r" {0,3}<([A-Za-z][\w-]*)((?:\s[^<>]*)?)>")
 _WHOLE_TAG = re.compile(f" {{0,3}}{_TAG}")
 _BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
-_LONGEST_TAG = 100  # lines; one without an end is text
+_LONGEST_TAG = _MOST_OPTIONS = 100  # lines; one without an end is text
 
 
 def _with_directives(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines; those of directives of MyST whose content is Markdown, as code has, are `_Directive`."""
+    """Yield the lines; those of directives of MyST whose content is Markdown, as code has, are `_Directive`.
+
+    The options of such a directive, if they are in YAML, are one `_Options`, and lines of code between colons `_Block`.
+    """
     fence: re.Pattern[str] | None = None
-    ends, has_options = list[re.Pattern[str]](), False
-    for line in lines:
+    is_between_colons = False  # whether that fence is of colons
+    ends, has_options, waiting = list[re.Pattern[str]](), False, deque[str]()
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        if has_options and line.strip() == "---" and (options := _options(line, waiting, lines)):
+            has_options = False
+            yield _Options(options)
+            continue
         is_own = has_options = has_options and _OPTION_OF_DIRECTIVE.match(line) is not None
+        is_code = fence is not None and is_between_colons
         if fence is not None:
             fence = None if fence.search(line) else fence
         elif ends and ends[-1].match(line):
             ends.pop()
             is_own = True
         elif (directive := _DIRECTIVE.match(line)) and (directive["prose"] or directive["mark"][0] == ":"):
-            is_own = has_options = True
-            if (mark := directive["mark"])[0] != ":":
-                ends.append(re.compile(rf"\s*{mark[0]}{{{len(mark)},}}\s*\Z"))
+            mark = directive["mark"]
+            end = re.compile(rf"\s*{mark[0]}{{{len(mark)},}}\s*\Z")
+            if directive["code"]:
+                fence, is_between_colons, is_code = end, True, True
+            else:
+                is_own = has_options = True
+                ends += [end] if mark[0] != ":" else []
         elif _FENCE.match(line):
-            fence = _opening(line)
-        yield _Directive(line) if is_own else line
+            fence, is_between_colons = _opening(line), False
+        yield _Block(line) if is_code else _Directive(line) if is_own else line
+
+
+def _options(first: str, waiting: deque[str], lines: Iterator[str]) -> str:
+    """Return the options in YAML that a line begins, with the lines around them; "" if they have no end."""
+    read = [first]
+    while len(read) < _MOST_OPTIONS and (line := waiting.popleft() if waiting else next(lines, "")):
+        read.append(line)
+        if line.strip() == "---":
+            return "".join(read)
+        if not line.strip():
+            break
+    waiting.extendleft(reversed(read[1:]))
+    return ""
 
 
 def _with_tags(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; those of a tag that begins a line and goes on in the next ones are one."""
     waiting = deque[str]()
     while line := waiting.popleft() if waiting else next(lines, ""):
-        if not _BEGINS_TAG.match(line):
+        if isinstance(line, _Block | _Options) or not _BEGINS_TAG.match(line):
             yield line
             continue
         read = [line]
@@ -357,7 +403,9 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
     while line := waiting.popleft() if waiting else next(lines, ""):
         is_statement = not previous.strip() and _STATEMENT.match(line)
         block: list[str] = []
-        if fence is not None:
+        if isinstance(line, _Block | _Options):
+            pass
+        elif fence is not None:
             fence = None if fence.search(line) else fence
         elif _FENCE.match(line) and not isinstance(line, _Directive):
             fence = _opening(line)
@@ -377,7 +425,9 @@ def _with_kept(lines: Iterator[str]) -> Iterator[str]:
     waiting, unclosed = deque[str](), set[str]()
     while line := waiting.popleft() if waiting else next(lines, ""):
         tag = _BEGINS_ELEMENT.match(line)
-        if fence is not None:
+        if isinstance(line, _Block | _Options):
+            pass
+        elif fence is not None:
             fence = None if fence.search(line) else fence
         elif _FENCE.match(line) and not isinstance(line, _Directive):
             fence = _opening(line)
@@ -465,18 +515,22 @@ def _metadata(lines: list[str]) -> Iterator[Piece]:
         line = waiting.popleft()
         if code := _READ_CODE.match(line):
             yield from _around(line, *code.span("code"), "code")
-        elif value := _READ_VALUE.match(line):
+        elif (value := _READ_VALUE.match(line)) and not _is_target(value, lines[0]):
             n_below = _n_below(waiting, len(value["before"])) if syntax == "yaml" else 0
             below = [waiting.popleft() for _ in range(n_below)]
             if below and _BLOCK_OF_YAML.fullmatch(value["value"]):
                 yield Piece(line, translate=False)
-                for is_blank, part in itertools.groupby(below, lambda line: not line.strip()):
-                    text = "".join(part)
-                    yield from [Piece(text, translate=False)] if is_blank else paragraph(text)
+                first = next(line for line in below if line.strip())
+                yield from _blocks(iter(below), len(first) - len(first.lstrip(" ")))
             else:
                 yield from _scalar("".join([line, *below]), value, syntax)
         else:
             yield Piece(line, translate=False)
+
+
+def _is_target(value: re.Match[str], mark: str) -> bool:
+    """Return whether a value is the name of a page or directive of MyST, whose options a mark begins."""
+    return value["key"] == "label" and len(value["before"]) == len(mark) - len(mark.lstrip(" "))
 
 
 def _n_below(lines: Iterable[str], column: int) -> int:
@@ -495,10 +549,18 @@ def _scalar(text: str, found: re.Match[str], syntax: "Syntax") -> Iterator[Piece
     from translate.text.scalars import text_of  # imports PyYAML, which few texts need
 
     start = found.start("value")
-    stop = found.end("value") if text == found.string else len(text.rstrip())
+    stop = found.end("value") if text == found.string else _end_of_scalar(text, start)
     value = text_of(text[start:stop], syntax)
     is_read = value and value == text_of(text[start:], syntax) and "\n" not in value and re.search(r"[^\W\d_]", value)
     yield from _around(text, start, stop, syntax) if is_read else [Piece(text, translate=False)]
+
+
+def _end_of_scalar(text: str, start: int) -> int:
+    """Return where a string of YAML in several lines ends, before the comment that may follow it."""
+    if quoted := _QUOTED.match(text, start):
+        return quoted.end()
+    comment = _COMMENT.search(text, start)
+    return len(text[: comment.start() if comment else len(text)].rstrip())
 
 
 def _around(line: str, start: int, stop: int, form: Literal["code", "yaml", "toml"]) -> Iterator[Piece]:

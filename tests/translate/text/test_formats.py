@@ -433,6 +433,14 @@ def test_strings_of_front_matter_are_read_back(form: Literal["yaml", "toml"], te
         ("titles: a", []),
         ("title: >-\n  a b\n  c\n\n  d\ny: e", ["a b\n  c", "d"]),
         ("title: |\n  a\nx: y", ["a"]),
+        ("title: |\n      a\n      * b\n      * c\n\n      ```\n      x\n      ```\nx: y", ["a", "b", "c"]),
+        ("title: &x a b\nx: *x", ["a b"]),
+        ("title: !!str 'a'\nx: y", ["'a'"]),
+        ("title: !x a\nx: y", []),
+        ("title: a\n  b # c", ["a\n  b"]),
+        ("title: 'a #\n  b'  # c", ["'a #\n  b'"]),
+        ("label: a-b", []),
+        ("x:\n  label: a", ["a"]),
         ("title: a b\n  c d", ["a b\n  c d"]),
         ("title: 'a b\n  c d'\nx: y", ["'a b\n  c d'"]),
         ('title: "a\n  b: c"', ['"a\n  b: c"']),
@@ -474,6 +482,8 @@ def test_front_matter_in_toml_has_strings_that_people_read() -> None:
         ("{list-table} A title\n* - a\n  - b", ["A title", "a", "b"]),
         ("{tip}\n```` {.python}\nx\n````\n:rocket: a", [":rocket: a"]),
         ('{tip}\n<div translate="no">\nx\n</div>\na', ["a"]),
+        ("{figure} a.png\n---\nname: fig-a\nalt: A house\nlabel: x\n---\na", ["A house", "a"]),
+        ("{tip}\n---\na b\n\nc", ["a b", "c"]),
     ],
 )
 def test_directives_of_myst_have_text(fence: str, directive: str, expected: list[str]) -> None:
@@ -492,6 +502,8 @@ def test_directives_of_myst_have_text(fence: str, directive: str, expected: list
         "(x-y)=",
         "{.x #y}",
         "```note\nx\n```",
+        ":::{code-cell}\n---\ny: z\n---\n<div\n```\nx\n:::",
+        "::::{math}\nx\n:::\ny\n::::",
     ],
 )
 def test_other_directives_and_targets_of_myst_are_copied(code: str) -> None:
