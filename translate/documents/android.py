@@ -134,7 +134,7 @@ def _table(reading: Reading) -> Table:
             )
         is_root = False
         is_kept = token.attributes.get("translatable") == "false" or (
-            token.name == "item" and "type" in token.attributes
+            token.name == "item" and token.attributes.get("type", "string") != "string"
         )
         return Role.COPY if is_kept else None
 

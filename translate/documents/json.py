@@ -2,8 +2,9 @@
 
 ARB         the messages; what begins with "@" is about them, and "@@locale" changes
 i18next     all strings; a plural gets the forms that the target language has and the source language has not
-others      all strings but those of keys that begin with "@", "$" or "//"; of an object with a "message" (Chrome) or
-            a "defaultMessage" (FormatJS) only that; of one with a "locale" and "translations" (Angular) only these
+others      all strings but those of keys that begin with "@", "$" or "//"; of an object that describes a message, as
+            Chrome, FormatJS and services of translation write it, only that; of one with a "locale" and "translations"
+            (Angular) only these
 
 A string that is an identifier, such as user_name, is no text: programs compare it.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Edit, Text, Value, Values, plain, tag_name, variables
+from translate.documents.edits import Edit, Span, Text, Value, Values, plain, tag_name, variables
 from translate.errors import UserError
 
 _TOKEN = re.compile(
@@ -170,20 +171,37 @@ def _messages(root: Node) -> Iterator[Node]:
         elif only := _only(node):
             waiting.append(only)
         else:
-            waiting += [part for part in reversed(node.parts) if not part.key.startswith(("@", "$", "//"))]
+            parts = [part for part in node.parts if node is not root or part.key != _SETTINGS]
+            waiting += [part for part in reversed(parts) if not part.key.startswith(("@", "$", "//"))]
 
 
 def _only(node: Node) -> Node | None:
-    """Return the text of an object that describes a message of Chrome or FormatJS."""
-    for key, others in (("message", _OF_CHROME), ("defaultMessage", _OF_FORMATJS)):
+    """Return the text of an object that describes a message."""
+    keys = {part.key for part in node.parts}
+    for key, others in _DESCRIBED.items():
         message = node.member(key)
-        if message and message.kind == "string" and {part.key for part in node.parts} <= {key, *others}:
+        if message and message.kind == "string" and keys <= {key, *others}:
             return message
     return None
 
 
-_OF_CHROME = ("description", "placeholders")
-_OF_FORMATJS = ("description", "id", "file", "start", "end", "line", "col")
+# The keys of messages, and what may be beside them: of Chrome and Crowdin, FormatJS, Transifex, and Lokalise.
+_DESCRIBED = {
+    "message": ("description", "placeholders", "hash"),
+    "defaultMessage": ("description", "id", "file", "start", "end", "line", "col"),
+    "string": ("developer_comment", "context", "character_limit"),
+    "translation": ("notes", "context", "limit"),
+}
+_SETTINGS = "smartling"  # a member of a file that is about it
+
+
+# A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key)
+_LINK = re.compile(r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))")
+
+
+def find_codes(text: str) -> list[Span]:
+    """Return the codes of a message in JSON or YAML."""
+    return variables(text, _LINK)
 
 
 def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]:
@@ -191,7 +209,7 @@ def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]
     text = decoded(file, node)
     if text.strip() and not IDENTIFIER.fullmatch(text):
         encode = partial(writer.string, like=file.text[node.start : node.stop])
-        body = plain(text, variables, tag)
+        body = plain(text, find_codes, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
 
 
@@ -217,7 +235,7 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
             if other is None or not set(source[is_ordinal]) <= set(found):
                 continue
             text = decoded(file, other)
-            body = plain(text, variables, tag)
+            body = plain(text, find_codes, tag)
             before = file.text[other.before : other.key_start]
             between = re.sub(r'^"(?:[^"\\]|\\.)*"', "", file.text[other.key_start : other.start])
             for category in ordinal if is_ordinal else cardinal:

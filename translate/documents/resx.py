@@ -25,6 +25,7 @@ from translate.documents.xml import Kind, Token, decoded, tokens
 from translate.errors import UserError
 
 _LOCKED = re.compile(r"\{Locked(?:=([^{}]*))?\}", re.IGNORECASE)
+_STRING = "System.String"  # the type of a value that states none
 _WORDS = re.compile(r'"([^"]*)"')
 
 
@@ -65,9 +66,11 @@ def _entries(data: bytes, reading: Reading) -> Iterator[_Data]:
             if path[0] != "root":
                 raise UserError(f"{reading.name}: is no file of resources of .NET, as its first element is not <root>")
             if path == ["root", "data"]:
-                kinds = {"type", "mimetype"} & {*token.attributes}
+                is_string = token.attributes.get("type", _STRING).partition(",")[0].strip() == _STRING
                 name = token.attributes.get("name", "")
-                entry = _Data(name, is_text=not kinds and not name.startswith(">>"))
+                entry = _Data(
+                    name, is_text=is_string and "mimetype" not in token.attributes and not name.startswith(">>")
+                )
             elif path == ["root", "data", "value"]:
                 entry.start = entry.stop = token.start + len(token.raw)
         elif token.kind is Kind.END:

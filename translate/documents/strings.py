@@ -82,7 +82,8 @@ def _decoded(raw: str) -> str:
 
 def _encoded(text: str, like: str) -> str:
     """Return a text as a string, with the quotation marks and the escapes that the string `like` has."""
-    own = {_decoded(match[0]): match[0] for match in _ESCAPE.finditer(like)}
+    # A backslash before a letter that needs none is no way to write the letter.
+    own = {_decoded(match[0]): match[0] for match in _ESCAPE.finditer(like) if not (match[3] or "").isalnum()}
     own[like[0]] = f"\\{like[0]}"
     if "\n" in like:
         own["\n"] = "\r\n" if "\r\n" in like else "\n"

@@ -15,8 +15,8 @@ from functools import partial
 import yaml
 
 from translate.documents.document import Reading
-from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name, variables
-from translate.documents.json import IDENTIFIER, plural_categories
+from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name
+from translate.documents.json import IDENTIFIER, find_codes, plural_categories
 from translate.errors import UserError
 from translate.text.languages import without_region
 from translate.text.scalars import STRING, scalar_of
@@ -113,7 +113,7 @@ def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterat
         encode: Callable[[str], str] = partial(_block, header[0], node.style == ">", indent)
     else:
         encode = partial(_scalar, written, in_flow)
-    yield Value(start, stop, plain(text, variables, tag), encode, file.line_of(start))
+    yield Value(start, stop, plain(text, find_codes, tag), encode, file.line_of(start))
 
 
 def _span(file: Text, node: yaml.ScalarNode) -> tuple[int, int]:
@@ -135,7 +135,7 @@ def _new_forms(file: Text, node: yaml.MappingNode, reading: Reading, tag: str) -
     line_break = _LINE_BREAK.search(file.text, stop)
     end = line_break.start() if line_break else len(file.text)
     indent = (line_break[0] if line_break else "\n") + " " * key.start_mark.column
-    body = plain(other.value, variables, tag)
+    body = plain(other.value, find_codes, tag)
     for category in plural_categories(reading.target):
         if category not in members:
 

@@ -71,7 +71,7 @@ def test_escapes_are_written_again_and_what_is_no_text_stays() -> None:
         "files": ["%d FILE", "%d FILES"],
         "days": ["MONDAY", "@string/apostrophe"],
         "Theme": ["kept"],
-        "other": ["kept too"],
+        "other": ["25%p"],
     }
 
 
@@ -179,3 +179,10 @@ def test_any_text_can_be_written_and_read_again(text: str) -> None:
     data = b"<resources><string name='a'>words</string></resources>"
     written = translated("strings.xml", data, lambda _: f"x{text}x")
     assert texts("strings.xml", written) == [f"x{text}x"]
+
+
+def test_a_string_that_is_written_as_an_item_is_translated() -> None:
+    data = (
+        b'<resources><item name="a" type="string">A b</item><item name="c" type="layout">@layout/c</item></resources>'
+    )
+    assert translated("strings.xml", data, upper) == data.replace(b"A b", b"A B")

@@ -51,7 +51,12 @@ def test_strings_are_written_as_the_file_writes_them() -> None:
     [
         ('{"a": {"b": ["c", 1, {"d": "e f"}]}, "$x": "g", "@y": {"z": "h"}, "//": "i"}', ["c", "e f"]),
         ('{"a": {"message": "Hi", "description": "x", "placeholders": {"y": {"content": "$1"}}}}', ["Hi"]),
+        ('{"a": {"message": "Hi", "description": "x", "hash": "5f"}}', ["Hi"]),
         ('{"a": {"defaultMessage": "Hi", "description": "x"}}', ["Hi"]),
+        ('{"a": {"string": "Hi", "developer_comment": "x", "context": "y"}}', ["Hi"]),
+        ('{"a": {"translation": "Hi", "notes": "x", "limit": 9}}', ["Hi"]),
+        ('{"smartling": {"string_format": "icu"}, "a": {"message": "Hi"}, "b": {"smartling": "c d"}}', ["Hi", "c d"]),
+        ('{"a": {"string": "Hi", "error": "x y"}}', ["Hi", "x y"]),
         ('{"locale": "en", "translations": {"1": "Hi"}}', ["Hi"]),
         ('{"locale": "en", "b": "Hi"}', ["en", "Hi"]),
         ('"Hi"', ["Hi"]),
@@ -70,6 +75,21 @@ def test_texts_are_those_of_messages(before: str, wanted: list[str]) -> None:
 )
 def test_identifiers_are_no_texts(value: str) -> None:
     assert texts("a.json", f'{{"a": "{value}", "b": "{value} two"}}'.encode()) == [f"{value} two"]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+@pytest.mark.parametrize(
+    "link", ["@:message.dio", "@.lower:message.the_world", "@:{'a b'}", "@.myOwn:{'a.b'}", "@:(a.b-c)", "@:key"]
+)
+def test_links_to_other_messages_stay(name: str, link: str) -> None:
+    data = f'{{"a": "See {link}, mail a@b.example: now"}}'.encode()
+    assert texts(name, data) == ["See <g1/>, mail a@b.example: now"]
+    wanted = f'{{"a": "SEE {link}, MAIL a@b.example: NOW"}}'
+    assert translated(name, data, upper).decode() == wanted
+    reports: list[str] = []
+    assert translated(name, data, lambda text: text.replace("<g1/>", "it"), reports=reports) == data
+    assert len(reports) == 1
+    assert "exactly once" in reports[0]
 
 
 @pytest.mark.parametrize("value", ["E-Mail", "und/oder", "GmbH", "z.B.", "OK", "Hello.", "Datei", "über_uns", "a.m."])

@@ -71,3 +71,11 @@ def test_a_translation_that_lost_a_variable_is_reported_and_not_written() -> Non
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(UserError):
         texts("a.resx", data)
+
+
+@pytest.mark.parametrize("kind", ["System.String", "System.String, mscorlib, Version=4.0.0.0"])
+def test_a_value_with_the_type_of_a_string_is_translated(kind: str) -> None:
+    data = f'<root><data name="a" type="{kind}"><value>A b</value></data></root>'
+    assert translated("a.resx", data.encode(), upper).decode() == data.replace("A b", "A B")
+    other = data.replace("System.String", "System.StringComparer").encode()
+    assert translated("a.resx", other, upper) == other

@@ -63,3 +63,9 @@ def test_codes_are_held(code: str) -> None:
 def test_what_is_no_file_of_strings_is_one_sentence(text: str) -> None:
     with pytest.raises(UserError, match=r"^a\.strings, line 1: [^\n]+; (correct|complete) it$"):
         texts("a.strings", text.encode())
+
+
+def test_a_letter_with_a_needless_backslash_is_written_without_it_elsewhere() -> None:
+    data = rb"""'a' = 'd\u00e9 \"x\"';"""
+    after = translated("a.strings", data, lambda text: f'{text} nu "y"')
+    assert after == rb"""'a' = 'du00e9 \"x\" nu \"y\"';"""
