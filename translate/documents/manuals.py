@@ -5,7 +5,7 @@ text, so that no text is left out because its element is rare.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from translate.documents.document import ParsedDocument, Reading
 from translate.documents.xml import (
@@ -37,13 +37,13 @@ _DOCBOOK = _FOREIGN | {
     name: role
     for role, names in {
         Role.PAIR: """abbrev acronym application citetitle emphasis firstterm foreignphrase glossterm guibutton guiicon
-            guilabel guimenu guimenuitem guisubmenu hardware interface keycap link menuchoice mousebutton olink orgname
+            guilabel guimenu guimenuitem guisubmenu hardware interface keycap link mousebutton olink orgname
             phrase productname quote shortcut subscript superscript trademark ulink wordasword""",
         Role.OBJECT: """biblioref citation citerefentry classname code command computeroutput constant database date
             email envar equation errorcode errorname errortext errortype exceptionname filename function
             inlineequation inlinegraphic inlinemediaobject interfacename keycode keycombo keysym lineannotation literal
-            markup medialabel methodname modifier msgtext nonterminal ooclass ooexception oointerface option optional
-            package parameter prompt property replaceable returnvalue sgmltag structfield structname symbol
+            markup medialabel menuchoice methodname modifier msgtext nonterminal ooclass ooexception oointerface option
+            optional package parameter prompt property replaceable returnvalue sgmltag structfield structname symbol
             systemitem tag termdef token type uri userinput varname xref""",
         Role.POINT: "anchor co coref footnoteref indexterm",
         Role.ASIDE: "annotation footnote",
@@ -59,10 +59,10 @@ _DOCBOOK = _FOREIGN | {
 _DITA = _FOREIGN | {
     name: role
     for role, names in {
-        Role.PAIR: """abbreviated-form b cite dfn em i keyword line-through menucascade overline ph q screenlabel
+        Role.PAIR: """abbreviated-form b cite dfn em i keyword line-through overline ph q screenlabel
             shortcut strong sub sup term text tm u uicontrol wintitle xref""",
         Role.OBJECT: """apiname cmdname codeph equation-inline filepath fragref image include kwd markupname
-            msgnum numcharref object option param parameterentity parmname sep state synph systemoutput
+            menucascade msgnum numcharref object option param parameterentity parmname sep state synph systemoutput
             textentity userinput var varname xmlatt xmlelement xmlnsname xmlpi""",
         Role.POINT: "coderef keywords",
         Role.ASIDE: "fn indexterm index-see index-see-also index-sort-as",
@@ -73,6 +73,7 @@ _DITA = _FOREIGN | {
     }.items()
     for name in names.split()
 }
+_MENUS = {"menucascade", "menuchoice"}  # whose entries are shown with signs between them
 _ATTRIBUTES = {"": ("alt", "navtitle", "spectitle", "xlink:title", "xreflabel")}
 _LINES = {"address", "lines", "literallayout", "verse"}  # their line breaks count
 _DITA_ROOTS = {"topic", "concept", "task", "reference", "map", "bookmap", "dita", "glossentry", "troubleshooting"}
@@ -87,7 +88,7 @@ def read(data: bytes, reading: Reading) -> ParsedDocument:
             root = token
             break
         before.append(token.raw)
-    table = _table(root, reading, is_dita=_is_dita(root, b"".join(before)))
+    table = _table(root, _entries(converted, reading.name), reading, is_dita=_is_dita(root, b"".join(before)))
     return Parts({"": divide(data, table, reading)})
 
 
@@ -102,15 +103,31 @@ def _is_dita(root: Token, before: bytes) -> bool:
     )
 
 
-def _table(root: Token, reading: Reading, *, is_dita: bool) -> Table:
+def _entries(data: bytes, name: str) -> set[int]:
+    """Return where the elements start that are entries of menus, each of which is a text of its own."""
+    found, path = set[int](), [""]
+    has_menus = any(menu.encode() in data for menu in _MENUS)
+    for token in tokens(data, name, _PREFIXES, declares_entities=True) if has_menus else ():
+        if token.kind is Kind.START:
+            if path[-1] in _MENUS:
+                found.add(token.start)
+            path.append(token.name)
+        elif token.kind is Kind.END:
+            path.pop()
+    return found
+
+
+def _table(root: Token, entries: Container[int], reading: Reading, *, is_dita: bool) -> Table:
     elements = _DITA if is_dita else _DOCBOOK
 
     def role(token: Token) -> Role | None:
         if token.start == root.start:
             return Role.UNIT
-        # An empty element stands for words from elsewhere.
-        is_elsewhere = elements.get(token.name) is Role.PAIR and token.raw.endswith(b"/>")
-        return Role.OBJECT if is_elsewhere else None
+        if elements.get(token.name) is not Role.PAIR:
+            return None
+        if token.raw.endswith(b"/>"):  # stands for words from elsewhere
+            return Role.OBJECT
+        return Role.UNIT if token.start in entries else None
 
     return Table(
         elements=elements,

@@ -99,3 +99,23 @@ def test_the_inner_value_of_translate_holds() -> None:
     inside = '<p>Wort <ph translate="no">Alte <b translate="yes">Welt</b></ph></p>'
     topic = f'<topic translate="no"><title>Firma</title><body translate="yes">{inside}</body></topic>'
     assert texts("a.dita", topic.encode()) == ["Wort <g1/>", "Welt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "menu"),
+    [
+        ("a.dita", "<menucascade><uicontrol>File</uicontrol><uicontrol>Save as</uicontrol></menucascade>"),
+        (
+            "a.dbk",
+            "<menuchoice><shortcut><keycombo><keycap>Ctrl</keycap></keycombo></shortcut>"
+            "<guimenu>File</guimenu>\n <guimenuitem>Save as</guimenuitem></menuchoice>",
+        ),
+    ],
+)
+def test_each_entry_of_a_menu_is_a_text_of_its_own(name: str, menu: str) -> None:
+    root, block = ("topic", "p") if name == "a.dita" else ("article", "para")
+    data = f"<{root}><{block}>Choose {menu} now.</{block}></{root}>".encode()
+    assert texts(name, data)[0].startswith("Choose <g1/> ")
+    assert {"File", "Save as"} <= {*texts(name, data)}
+    written = translated(name, data, lambda text: " ".join(reversed(text.split()))).decode()
+    assert menu.replace("Save as", "as Save") in written
