@@ -412,11 +412,21 @@ class _Reader:
         old = b"".join(token.raw for token in target)
         if not old.strip():
             return _Text(pieces)
-        if context.is_new and old.strip() == b"".join(token.raw for token in source).strip():
-            return _Text(pieces, old)
         found = contents(_atoms(target, place), place, not context.preserves)
+        if context.is_new and _shown(found) == _shown(pieces):
+            return _Text(pieces, old)
         whole = Content(_atoms(target, place), place, not context.preserves)
         return _Text(pieces, old, next((piece for piece in found if isinstance(piece, Content)), whole))
+
+
+def _shown(pieces: Sequence[Piece]) -> list[object]:
+    """Return what a reader sees of a source or a target, with its codes, however the file writes them."""
+    no_codes = (AtomKind.TEXT, AtomKind.NOTHING)
+    return [
+        (piece.text("g"), [_key(atom) for atom in piece.atoms if atom.kind not in no_codes])
+        for piece in pieces
+        if isinstance(piece, Content)
+    ]
 
 
 def _children(held: Sequence[Token]) -> list[_Child]:

@@ -187,6 +187,23 @@ def test_a_copy_of_the_source_is_no_translation_in_the_initial_state(state: str 
     assert found == ["Ein Tag." if state == "translated" else "EIN TAG.", "One day."]
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "is_copy"),
+    [
+        ('Ein<ph id="1" equiv="" disp="x"/> Tag', 'Ein<ph id="1"/> Tag', True),
+        ('Ein <pc id="1" dataRefStart="d">Tag</pc>', "Ein <pc id='1'>Tag</pc>", True),
+        ("Ein &amp; Tag", "<![CDATA[Ein & Tag]]>", True),
+        ("Ein  Tag\n mehr", "Ein Tag mehr", True),
+        ('Ein <ph id="1"/> Tag', 'Ein <ph id="2"/> Tag', False),
+        ('Ein <ph id="1"/> Tag', "Ein Tag", False),
+    ],
+)
+def test_a_copy_may_be_written_in_another_way(source: str, target: str, is_copy: bool) -> None:
+    data = f"""<xliff version="2.0" srcLang="de" trgLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+<file id="f"><unit id="3"><segment><source>{source}</source><target>{target}</target></segment></unit></file></xliff>"""
+    assert (b"EIN" in translated(data.encode(), GERMAN, upper)) == is_copy
+
+
 @BOTH
 def test_machine_translations_are_marked_unless_they_are_final(data: bytes) -> None:
     def states(reading: Reading) -> set[tuple[str | None, ...]]:
