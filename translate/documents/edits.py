@@ -16,6 +16,7 @@ from functools import cached_property
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
 from translate.text.placeholders import branches, placeholder_spans, with_branches
+from translate.text.plurals import without_repeated_forms
 
 Span = tuple[int, int]
 FindCodes = Callable[[str], list[Span]]  # the codes of a text, in order, none within another
@@ -187,8 +188,13 @@ def _counted(text: str, codes: FindCodes) -> Counter[str]:
 
 
 def _skeleton(message: str, codes: FindCodes) -> str:
-    texts = (message[start:stop] for start, stop in branches(message))
-    return with_branches(message, [" ".join(sorted(_counted(text, codes).elements())) for text in texts])
+    """Return a message with the codes of its branches, without the plural forms that have those of "other"."""
+    texts = [message[start:stop] for start, stop in branches(message)]
+    is_plural = _PLURAL.match(message) is not None
+    if is_plural:  # "#" is a number, and "#st" no code
+        texts = [text.replace("#", " ") for text in texts]
+    found = with_branches(message, [" ".join(sorted(_counted(text, codes).elements())) for text in texts])
+    return without_repeated_forms(found, branches(found)) if is_plural else found
 
 
 # Codes of programs
@@ -220,6 +226,9 @@ def _nested(text: str) -> Iterator[Span]:
             if start in ends:
                 yield match.start(), ends[start]
                 place = ends[start]
+
+
+_PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
 
 
 def closings(text: str) -> dict[int, int]:

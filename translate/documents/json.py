@@ -11,13 +11,14 @@ A string that is an identifier, such as user_name, is no text: programs compare 
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Edit, Span, Text, Value, Values, plain, tag_name, variables
+from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, plain, tag_name, variables
 from translate.errors import UserError
+from translate.text.plurals import ordinal_number, plural_categories, with_number
 
 _TOKEN = re.compile(
     r'[ \t\r\n]*(?:(?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+")|(?P<mark>[\[\]{},:])'
@@ -145,7 +146,7 @@ def read(data: bytes, reading: Reading) -> Values:
             stated, everything = None, root
         messages = list(_messages(everything))
     writer, tag = Writer.of(file), tag_name(file.text)
-    values = [value for node in messages for value in _values(file, node, writer, tag)]
+    values = [value for node in messages for value in _values(file, node, reading, writer, tag)]
     if not reading.name.lower().endswith(".arb"):
         values = sorted(
             [*values, *_new_forms(file, root, reading, writer, tag)], key=lambda value: (value.start, value.stop)
@@ -204,18 +205,28 @@ def find_codes(text: str) -> list[Span]:
     return variables(text, _LINK)
 
 
-def _values(file: Text, node: Node, writer: Writer, tag: str) -> Iterator[Value]:
+def _values(file: Text, node: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node)
     if text.strip() and not IDENTIFIER.fullmatch(text):
         encode = partial(writer.string, like=file.text[node.start : node.stop])
-        body = plain(text, find_codes, tag)
+        form = _FORM.fullmatch(node.key)
+        body = _form(text, form[3], reading, tag) if form and form[2] else plain(text, find_codes, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
 
 
 # Plurals of i18next
 
 _FORM = re.compile(r"(.+?)(_ordinal)?_(zero|one|two|few|many|other)", re.DOTALL)
+
+_COUNT = re.compile(r"\{\{-?\s*count\b[^{}]*\}\}")
+
+
+def _form(text: str, category: str, reading: Reading, tag: str) -> Plain:
+    """Return a form of an ordinal with a number of its category for its count."""
+    body, number = plain(text, find_codes, tag), ordinal_number(category, reading.source, reading.target)
+    shown, count = with_number(body.text, _COUNT, number)
+    return replace(body, text=shown, held=body.held | {number: count}) if count else body
 
 
 def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
@@ -235,7 +246,6 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
             if other is None or not set(source[is_ordinal]) <= set(found):
                 continue
             text = decoded(file, other)
-            body = plain(text, find_codes, tag)
             before = file.text[other.before : other.key_start]
             between = re.sub(r'^"(?:[^"\\]|\\.)*"', "", file.text[other.key_start : other.start])
             for category in ordinal if is_ordinal else cardinal:
@@ -246,17 +256,6 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                     def encode(text: str, before: str = before + key + between, like: str = like) -> str:
                         return f",{before}{writer.string(text, like)}"
 
+                    body = _form(text, category, reading, tag) if is_ordinal else plain(text, find_codes, tag)
                     place = file.line_of(other.start)
                     yield Value(other.stop, other.stop, body, encode, place, is_new=True)
-
-
-def plural_categories(language: str, *, ordinal: bool = False) -> Collection[str]:
-    """Return the plural categories of a language in the order of CLDR, "other" last."""
-    from babel import Locale, UnknownLocaleError
-
-    try:
-        locale = Locale.parse(language, sep="-" if "-" in language else "_")
-    except (UnknownLocaleError, ValueError):
-        return ("other",)
-    rule = locale.ordinal_form if ordinal else locale.plural_form
-    return [name for name in ("zero", "one", "two", "few", "many", "other") if name in rule.tags or name == "other"]

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from translate.documents.document import Reading, Unit
 from translate.documents.edits import Edit, Plain, Text, UnwritableError, edited, plain, tag_name, variables
-from translate.documents.json import Node, Writer, decoded, parse, plural_categories
+from translate.documents.json import Node, Writer, decoded, parse
 from translate.errors import UserError
+from translate.text.plurals import plural_categories
 
 _CONVERSION = re.compile(
     r"%%|%(?:\d{1,2}\$)?(?:#@\w{1,60}@|arg\b|[-+#0']{0,4}(?:\*|\d{1,4})?(?:\.(?:\*|\d{1,4}))?"

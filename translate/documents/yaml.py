@@ -16,9 +16,10 @@ import yaml
 
 from translate.documents.document import Reading
 from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name
-from translate.documents.json import IDENTIFIER, find_codes, plural_categories
+from translate.documents.json import IDENTIFIER, find_codes
 from translate.errors import UserError
 from translate.text.languages import without_region
+from translate.text.plurals import plural_categories
 from translate.text.scalars import STRING, scalar_of
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag, before the value that they belong to

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from translate.text import languages, placeholders, sentences
+from translate.text import languages, placeholders, plurals, sentences
 from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Protected, without_symbols
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
@@ -232,23 +232,71 @@ def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], model: Model, rules:
     return found
 
 
+@dataclass(frozen=True)
+class _Message:
+    """A placeholder with texts in it.
+
+    Attributes:
+        message: the placeholder, with the forms of ordinals that the target language has.
+        texts: those in it.
+        numbered: the same with a number in the place of "#", where they are those of ordinals.
+        numbers: that number, "" in other texts.
+    """
+
+    message: str
+    texts: Sequence[str]
+    numbered: Sequence[str]
+    numbers: Sequence[str]
+
+    @classmethod
+    def of(cls, message: str, rules: Rules) -> "_Message":
+        spans = placeholders.branches(message)
+        if "selectordinal" in message:
+            message = plurals.with_ordinal_forms(message, spans, rules.source, rules.target)
+            spans = placeholders.branches(message)
+        numbered = plurals.numbered_branches(message, spans, rules.source, rules.target)
+        texts = [message[start:stop] for start, stop in spans]
+        return cls(message, texts, [text for text, _ in numbered], [number for _, number in numbered])
+
+    @property
+    def beginning_with_numbers(self) -> list[str]:
+        """The texts of ordinals that would else be items of a list: 21. Platz."""
+        pairs = zip(self.numbered, self.numbers, strict=True)
+        return [text for text, number in pairs if number and text.lstrip().startswith(number)]
+
+    def translated(self, answers: Translations) -> list[Translation]:
+        """Return the translations of the texts; that with a number is taken if it has the number once."""
+        found = list[Translation]()
+        for text, numbered, number in zip(self.texts, self.numbered, self.numbers, strict=True):
+            answer = answers[numbered]
+            is_taken = number and answer.text.count(number) == 1
+            found.append(replace(answer, text=answer.text.replace(number, "#")) if is_taken else answers[text])
+        return found
+
+
 def translate_messages(found: Translations, model: Model, rules: Rules) -> Translations:
     """Return the translations with placeholders, such as messages of ICU, in which each text is translated."""
     several = {text: messages for text in found if (messages := placeholders.messages(text, rules.markup))}
     if not several:
         return {}
-    parts = {message: placeholders.branches(message) for messages in several.values() for message in messages}
-    wanted = _distinct(message[start:stop] for message, spans in parts.items() for start, stop in spans)
+    parts = {
+        message: _Message.of(message, rules) for message in _distinct(itertools.chain.from_iterable(several.values()))
+    }
+    wanted = _distinct(text for message in parts.values() for text in (*message.texts, *message.numbered))
     # "#" stands for the number in a branch.
     number = re.compile(rf"{rules.markup.pattern}|#(?!\w)", rules.markup.flags)
-    answers = dict(zip(wanted, translate(wanted, model, replace(rules, markup=number)), strict=True))
+    rules = replace(rules, markup=number)
+    answers = dict(zip(wanted, translate(wanted, model, rules), strict=True))
+    ordinals = [text for message in parts.values() for text in message.beginning_with_numbers]
+    answers |= translate_sentences(_distinct(ordinals), model, rules) if ordinals else {}
     best = {}
     for text, messages in several.items():
         whole = found[text]
         said, flags = whole.text, {*whole.flags} - {"copied"}
         for message in sorted(messages, key=len, reverse=True):  # one may be in the branch of another
-            inside = [answers[message[start:stop]] for start, stop in parts[message]]
-            said = said.replace(message, placeholders.with_branches(message, [branch.text for branch in inside]))
+            inside = parts[message].translated(answers)
+            whole_message = placeholders.with_branches(parts[message].message, [branch.text for branch in inside])
+            said = said.replace(message, whole_message)
             flags |= {flag for branch in inside for flag in branch.flags} - {"copied"}
         best[text] = replace(whole, text=said, flags=tuple(sorted(flags)))
     return best
