@@ -10,6 +10,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from translate.documents.document import Reading, Unit
 from translate.documents.edits import Edit, Plain, Text, UnwritableError, edited, plain, tag_name, variables
@@ -21,6 +22,7 @@ _CONVERSION = re.compile(
     r"%%|%(?:\d{1,2}\$)?(?:#@\w{1,60}@|arg\b|[-+#0']{0,4}(?:\*|\d{1,4})?(?:\.(?:\*|\d{1,4}))?"
     r"(?:hh|ll|[hlqLztj])?[@dDiuUxXoOfFeEgGcCsSaAp])"
 )
+_SET = "stringSet"  # texts with the same meaning, such as what a user may say
 _DEEPEST = 16  # of the parts of a translation
 
 
@@ -56,7 +58,7 @@ class _String:
     shape: "Mapping[str, Shape] | None" = None
 
 
-Shape = Mapping[str, "Shape"] | str  # of a translation: raw JSON, or members
+Shape = Mapping[str, "Shape"] | Sequence[str] | str  # of a translation: raw JSON, the texts of a set, or members
 
 
 class StringCatalog:
@@ -88,8 +90,8 @@ class StringCatalog:
         for string in self._strings:
             said = [self._written(slot, next(given)) for slot in string.slots]
             if string.shape is None:
-                for slot, text in zip(string.slots, said, strict=True):
-                    edits += self._filled(slot, text) if text is not None else []
+                filled = (self._filled(*pair) for pair in zip(string.slots, said, strict=True))
+                edits += dict.fromkeys(chain.from_iterable(filled))  # the texts of a set have one state
             elif all(text is not None for text in said):
                 by_path = {slot.path: text for slot, text in zip(string.slots, said, strict=True) if text is not None}
                 edits.append(self._new(string.entry, string.shape, by_path))
@@ -127,10 +129,9 @@ class StringCatalog:
 
     def _existing(self, entry: Node, target: Node, texts: Mapping[tuple[str, ...], tuple[str, str]]) -> Iterator[_Slot]:
         """Yield the texts of a translation that the file has."""
-        for path, unit in _units(target):
+        for path, value, state in _texts(target):
             like, text = texts.get(path) or texts.get((*path[:-1], "other")) or texts.get(()) or ("", "")
-            value, state = unit.member("value"), unit.member("state")
-            if text.strip() and value and value.kind == "string":
+            if text.strip():
                 is_new = state is not None and self._raw(state) == '"new"'
                 done = None if is_new else json.loads(self._raw(value)) or None
                 yield self._slot(entry, path, like, text, done, value, state)
@@ -151,18 +152,18 @@ class StringCatalog:
 
     def _texts(self, localization: Node) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
         """Yield the path, and the string and the text, of each text of a localization."""
-        for path, unit in _units(localization):
-            value = unit.member("value")
-            if value and value.kind == "string":
-                yield path, (self._raw(value), decoded(self._file, value))
+        for path, value, _ in _texts(localization):
+            yield path, (self._raw(value), decoded(self._file, value))
 
     def _shape(self, node: Node, depth: int = 0) -> Mapping[str, Shape]:
         """Return the members of an object; a plural has the categories of the target language too."""
         if depth > _DEEPEST:
             raise self._file.damaged(self._reading, node.start, "has parts within too many others for a translation")
-        members: dict[str, Shape] = {
-            part.key: self._shape(part, depth + 1) if part.kind == "object" else self._raw(part) for part in node.parts
-        }
+        members = dict[str, Shape]()
+        for part in node.parts:
+            members[part.key] = self._shape(part, depth + 1) if part.kind == "object" else self._raw(part)
+            if node.key == _SET and part.key == "values" and part.kind == "array":
+                members[part.key] = [self._raw(one) for one in part.parts]
         if node.key == "plural" and "other" in members:
             members |= {name: members["other"] for name in self._categories if name not in members}
             members = dict(sorted(members.items()))
@@ -191,8 +192,10 @@ class StringCatalog:
     def _state(self) -> str:
         return '"translated"' if self._reading.final else '"needs_review"'
 
-    def _filled(self, slot: _Slot, text: str) -> Iterator[Edit]:
+    def _filled(self, slot: _Slot, text: str | None) -> Iterator[Edit]:
         """Yield the edits of a translation that the file has."""
+        if text is None:
+            return
         if slot.value:
             yield Edit(slot.value.start, slot.value.stop, text)
         if slot.state:
@@ -214,8 +217,12 @@ class StringCatalog:
         for key, part in shape.items():
             if key == "stringUnit" and path in texts:
                 members[key] = {"state": self._state, "value": texts[path]}
+            elif isinstance(part, Mapping):
+                members[key] = self._with_texts(part, texts, (*path, key))
+            elif isinstance(part, str):
+                members[key] = self._state if key == "state" and path[-1:] == (_SET,) else part
             else:
-                members[key] = part if isinstance(part, str) else self._with_texts(part, texts, (*path, key))
+                members[key] = [texts.get((*path, str(n)), raw) for n, raw in enumerate(part)]
         return members
 
     def _added(self, node: Node, key: str, value: Shape, level: int) -> Edit:
@@ -248,16 +255,20 @@ def _parts(node: Node | None) -> Sequence[Node]:
     return node.parts if node else ()
 
 
-def _units(localization: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
-    """Yield the path and the object of each text of a localization, in order."""
+def _texts(localization: Node) -> Iterator[tuple[tuple[str, ...], Node, Node | None]]:
+    """Yield the path, the string and the state of each text of a localization, in order; a set has several texts."""
     waiting: list[tuple[tuple[str, ...], Node]] = [((), localization)]
     while waiting:
         path, node = waiting.pop()
         for part in reversed(node.parts if len(path) <= _DEEPEST else ()):
-            if part.kind == "object" and part.key != "stringUnit":
+            if part.kind == "object" and part.key not in ("stringUnit", _SET):
                 waiting.append(((*path, part.key), part))
-        if (unit := node.member("stringUnit")) and unit.kind == "object":
-            yield path, unit
+        if (unit := node.member("stringUnit")) and (value := unit.member("value")) and value.kind == "string":
+            yield path, value, unit.member("state")
+        if (unit := node.member(_SET)) and (values := unit.member("values")) and values.kind == "array":
+            for n, value in enumerate(values.parts):
+                if value.kind == "string":
+                    yield (*path, _SET, str(n)), value, unit.member("state")
 
 
 def _paths(shape: Mapping[str, Shape], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -265,8 +276,10 @@ def _paths(shape: Mapping[str, Shape], path: tuple[str, ...] = ()) -> Iterator[t
     if "stringUnit" in shape:
         yield path
     for key, part in shape.items():
-        if not isinstance(part, str) and key != "stringUnit":
+        if isinstance(part, Mapping) and key != "stringUnit":
             yield from _paths(part, (*path, key))
+        elif not isinstance(part, str | Mapping):
+            yield from ((*path, str(n)) for n in range(len(part)))
 
 
 def _dumped(value: Shape, level: int, step: str, colon: str, newline: str) -> str:
@@ -274,6 +287,8 @@ def _dumped(value: Shape, level: int, step: str, colon: str, newline: str) -> st
     if isinstance(value, str):
         return value
     line = newline + step * (level + 1)
+    if not isinstance(value, Mapping):
+        return f"[{line}{f',{line}'.join(value)}{newline}{step * level}]"
     members = (
         f"{json.dumps(key)}{colon}{_dumped(part, level + 1, step, colon, newline)}" for key, part in value.items()
     )

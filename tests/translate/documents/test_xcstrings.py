@@ -45,6 +45,29 @@ def strings(data: bytes) -> dict[str, Any]:
     return found
 
 
+def phrases(*texts: str, state: str = "new") -> dict[str, Any]:
+    return {"stringSet": {"state": state, "values": [*texts]}}
+
+
+def test_each_text_of_a_set_is_translated() -> None:
+    both = {"de": phrases("", "", state="new"), "en": phrases("Stop ${applicationName}", "End it")}
+    data = catalog(
+        {
+            "Start": {"localizations": {"en": phrases("Start ${applicationName}", "Go now")}},
+            "Stop": {"localizations": both},
+        }
+    )
+    assert texts("a.xcstrings", data) == ["Start ${applicationName}", "Go now", "Stop ${applicationName}", "End it"]
+    found = strings(translated("a.xcstrings", data, upper))
+    wanted = phrases("START ${applicationName}", "GO NOW", state="needs_review")
+    assert found["Start"]["localizations"] == {"de": wanted, "en": phrases("Start ${applicationName}", "Go now")}
+    wanted = phrases("STOP ${applicationName}", "END IT", state="needs_review")
+    assert found["Stop"]["localizations"] == both | {"de": wanted}
+    after = translated("a.xcstrings", data, upper, final=True)
+    assert translated("a.xcstrings", after, marked) == after
+    assert after == catalog(strings(after))
+
+
 def test_texts_are_what_the_target_has_not() -> None:
     assert texts("a.xcstrings", DATA) == [
         *("Hello %@", "One %1$@ of %lld", "New", "%lld file", "%lld files", "There it is")
