@@ -3,9 +3,8 @@
 #
 # Guess: `text` of a caption is what a viewer reads, so "&amp;" is "&" there, and in the SubRip file that the package writes.
 # Miss:  `text` has no tags but all references, and so has the SubRip file: a viewer, or a translator, gets "&nbsp;" and
-#        "&lt;". In the other direction, of which no guess was
-#        written, nothing is marked: "a<b und c>d" of SubRip is in the WebVTT file as it is, where it
-#        is a tag, and `text`, or SubRip written from it, is "ad".
+#        "&lt;". In the other direction, of which no guess was written, nothing is marked: "a<b und c>d" of SubRip is in the
+#        WebVTT file as it is, where it is a tag, and `text`, or SubRip written from it, is "ad".
 . "$(dirname "$0")/environment.sh" webvtt-py==0.6.0
 python - <<'PYTHON'
 import io
