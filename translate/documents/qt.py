@@ -1,4 +1,4 @@
-"""Qt Linguist (.ts): empty translations are filled, in each plural form.
+"""Qt Linguist (.ts): empty translations are filled, in each plural form; "file(s)" is read as the form has it.
 
 Contexts, comments and locations stay, as do obsolete and vanished messages. A translation is unfinished unless it is
 final; `lrelease` puts unfinished ones into programs too. Texts are escaped as `lupdate` does it, so that its next run
@@ -27,6 +27,7 @@ from translate.errors import UserError
 from translate.text.languages import without_region
 
 _CODES = re.compile(r"%L?(?:\d{1,2}|n)|[\0-\x08\x0b\x0c\x0e-\x1f]")  # arguments, and characters that XML does not have
+_ENDING = re.compile(r"(?<=[^\W\d_])\((s|es|e|n|en|er|nen)\)")  # of several, as programmers write both forms
 _KEPT = ("vanished", "obsolete")
 _WITHOUT_PLURALS = ("id", "ja", "ka", "ko", "ms", "my", "th", "vi", "zh")  # other languages have two forms or more
 _ESCAPED = re.compile(r"[&<>\"'\0-\x08\x0b\x0c\x0e-\x1f]")
@@ -128,6 +129,14 @@ class _Message:
         found = [form.text for form in self._forms]
         return found + [""] * ((self._n_forms if self._is_plural else 1) - len(found))
 
+    def in_form(self, source: str, n: int) -> str:
+        """Return the source as it is for form `n` of a plural, which has "file" or "files" for "file(s)"."""
+        if not self._is_plural:
+            return source
+        # The first form is that of one; languages with more than four, such as Arabic, begin with none.
+        is_for_one = n == 0 and 1 < len(self.texts) <= 4
+        return _ENDING.sub("" if is_for_one else r"\1", source)
+
     @property
     def raw(self) -> bytes:
         return b"".join(token.raw for token in self.tokens)
@@ -223,8 +232,8 @@ class Qt:
         self._slots = list[_Slot]()
         for message in messages:
             bare, mark = without_mnemonic(message.source, _codes)
-            body = plain(bare, _codes, tag)
             for n, text in enumerate(message.texts):
+                body = plain(message.in_form(bare, n), _codes, tag)
                 self._slots.append(_Slot(message, n, body, mark, Unit(body.text, message.place, text or None)))
 
     @property

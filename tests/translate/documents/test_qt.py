@@ -41,8 +41,8 @@ def test_every_empty_translation_is_filled_in_each_form_and_no_other() -> None:
         "Guessed before": ["Geraten"],
         "No longer here": ["Weg"],
         "Old one": [""],
-        "%n file(s) in %1": ["%n FILE(S) IN %1", "%n FILE(S) IN %1"],
-        "%n folder(s)": ["%n Ordner", "%n FOLDER(S)"],
+        "%n file(s) in %1": ["%n FILE IN %1", "%n FILES IN %1"],
+        "%n folder(s)": ["%n Ordner", "%n FOLDERS"],
         "%Ln new": ["%Ln NEW", "%Ln NEW"],
         "First line, with R&D <b>bold</b> text.\nSecond line's end%L2 and a bell": [
             "FIRST LINE, WITH R&D <b>BOLD</b> TEXT.\nSECOND LINE'S END%L2 AND A BELL"
@@ -57,6 +57,22 @@ def test_no_text_is_cut() -> None:
     for source, found in translations(translated("a.ts", DATA, marked)).items():
         new = source not in ("Saved already", "Guessed before", "No longer here", "Old one")
         assert all(text.count("\u00b6") == (new and text != "%n Ordner") for text in found), source
+
+
+@pytest.mark.parametrize(
+    ("source", "one", "several"),
+    [
+        ("%n match(es) in file(s)", "%n match in file", "%n matches in files"),
+        ("%n Datei(en) (s) f(x) %1(s)", "%n Datei (s) f(x) %1(s)", "%n Dateien (s) f(x) %1(s)"),
+    ],
+)
+def test_a_source_has_the_ending_of_the_form(source: str, one: str, several: str) -> None:
+    def message(kind: str) -> bytes:
+        return f"<TS><context><message{kind}><source>{source}</source><translation/></message></context></TS>".encode()
+
+    assert texts("a.ts", message(' numerus="yes"')) == [one, several]
+    assert texts("a.ts", message(' numerus="yes"'), target="ja") == [several]
+    assert texts("a.ts", message("")) == [source]
 
 
 def test_new_translations_are_unfinished_unless_final() -> None:
@@ -104,7 +120,7 @@ def test_a_translation_that_lost_an_argument_is_reported_and_not_written() -> No
 def test_existing_translations_are_replaced_on_request() -> None:
     found = translations(translated("a.ts", DATA, upper, replace=True))
     assert found["Saved already"] == ["SAVED ALREADY"]
-    assert found["%n folder(s)"] == ["%n FOLDER(S)"] * 2
+    assert found["%n folder(s)"] == ["%n FOLDER", "%n FOLDERS"]
     assert found["No longer here"] == ["Weg"]
 
 
