@@ -113,6 +113,7 @@ MODULES: dict[str, str] = {
     **dict.fromkeys((".yaml", ".yml"), "yaml"),
     ".xcstrings": "xcstrings",
     ".strings": "strings",
+    ".stringsdict": "stringsdict",
     ".ftl": "fluent",
     **dict.fromkeys((".ass", ".ssa"), "ass"),
     **dict.fromkeys((".ttml", ".dfxp", ".itt"), "ttml"),
@@ -146,7 +147,7 @@ _OTHERS = {
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
     **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".stringsdict", ".sub", ".sbv", ".svg", ".toml", ".ini"),
+        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".svg", ".toml", ".ini"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }
