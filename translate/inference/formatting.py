@@ -45,6 +45,7 @@ from translate.text.placeholders import (
     placeholder_spans,
     protect,
     symbol,
+    without_symbols,
 )
 from translate.text.sentences import Piece
 
@@ -528,6 +529,9 @@ class _Placement:
         self.tokens = [
             range(bisect.bisect_right(stops, start), bisect.bisect_left(starts, stop)) for start, stop in self.units
         ]
+        letter = _LETTER.search(without_symbols(pair.target))
+        self.letter = letter.start() if letter else -1  # place of the first one of the target, and its unit
+        self.first = next((u for u, (start, stop) in enumerate(self.units) if start <= self.letter < stop), -1)
         letters = [0] * len(pair.source)
         for start, stop in self.source_words:
             if not SYMBOL.fullmatch(pair.source, start, stop):
@@ -575,7 +579,7 @@ class _Placement:
 
     def _span(self, node: _Node) -> Span:
         """Return where an element stands: around its units, or around the part of a word that it is in the source."""
-        whole = start, stop = self.units[node.lo][0], self.units[node.hi - 1][1]
+        whole = start, stop = self._around(node.lo, node.hi)
         part = self._part(node.element, start, stop) if node.is_pair else None
         if part is None:
             return whole
@@ -585,18 +589,26 @@ class _Placement:
 
     def _part(self, element: Element, start: int, stop: int) -> Span | None:
         """Return the part of some words of the target for an element around a part of a word; None if it has none."""
-        source, target = self.pair.source, self.pair.target
-        part, words = source[element.start : element.stop], target[start:stop]
+        source = self.pair.source
+        part, words = source[element.start : element.stop], self.pair.target[start:stop]
         for a, b in self.source_words:
             if a <= element.start < element.stop <= b and part != source[a:b]:
-                letter = _LETTER.search(target)
-                is_initial = _LETTER.search(source[: element.start]) is None and len(part) == 1 and part.isalpha()
-                if is_initial and letter and start <= letter.start() < stop:
-                    return letter.start() - start, letter.end() - start
+                if self._is_initial(element) and start <= self.letter < stop:
+                    return self.letter - start, self.letter + 1 - start
                 word = source[a:b] if words.count(source[a:b]) == 1 else part
                 place = words.find(word) + (element.start - a if word != part else 0)
                 return (place, place + len(part)) if words.count(word) == 1 else None
         return None
+
+    def _is_initial(self, element: Element) -> bool:
+        """Return whether an element is around the first letter alone, of a longer word."""
+        source, start, stop = self.pair.source, element.start, element.stop
+        is_letter = bool(element.opening and element.closing) and source[start:stop].isalpha() and stop - start == 1
+        return is_letter and source[stop : stop + 1].isalpha() and not _LETTER.search(without_symbols(source[:start]))
+
+    def _around(self, lo: int, hi: int) -> Span:
+        """Return where units of the target, of which there is one at least, start and stop."""
+        return self.units[lo][0], self.units[hi - 1][1]
 
     def _place(self, parent: _Node) -> None:
         """Choose the units of the elements within another one, and of those within them."""
@@ -614,6 +626,8 @@ class _Placement:
             )
             if units and not is_within:
                 run = self._most_probable(element, _runs(own, units, free))
+                if self.first in free and self._is_initial(element) and not self._part(element, *self._around(*run)):
+                    run = self.first, self.first + 1
                 child.lo, child.hi = self._with_punctuation(element, parent, *run, free)
                 child.lo = child.lo if element.opening else parent.lo
                 child.hi = child.hi if element.closing else parent.hi
@@ -652,7 +666,7 @@ class _Placement:
         n = 1 + max((int(match[1]) for match in SYMBOL.finditer(self.pair.source)), default=0)
         if n + 1 > n_symbols:
             return None
-        spans = (element.start, element.stop), (self.units[lo][0], self.units[hi - 1][1])
+        spans = (element.start, element.stop), self._around(lo, hi)
         sides = zip((self.pair.source, self.pair.target), spans, strict=True)
         source, target = (
             " ".join(part.strip() for part in (text[:a], symbol(n - 1), text[a:b], symbol(n), text[b:]) if part.strip())

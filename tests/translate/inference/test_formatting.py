@@ -277,6 +277,11 @@ def test_an_initial_is_the_first_letter_of_the_translation() -> None:
     ):
         assert translated(text, STRAIGHT, str.swapcase) == expected
     assert translated("<b>D</b>ie T\u00fcr", MIRRORED) == "T\u00fcr <b>D</b>ie"
+    for text, expected in (
+        ("<b>D</b>ie T\u00fcr", "<b>t</b>\u00dcR dIE"),
+        ("<b>D</b>ie T\u00fcr {y}", "{y} <b>t</b>\u00dcR dIE"),
+    ):
+        assert translated(text, MIRRORED, lambda words: " ".join(reversed(words.swapcase().split()))) == expected
 
 
 def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
