@@ -255,7 +255,7 @@ class _Message:
             message = plurals.with_ordinal_forms(message, spans, rules.source, rules.target)
             spans = placeholders.branches(message)
         numbered = plurals.numbered_branches(message, spans, rules.source, rules.target)
-        texts = [message[start:stop] for start, stop in spans]
+        texts = [placeholders.branch_text(message, *span) for span in spans]
         return cls(message, texts, [text for text, _ in numbered], [number for _, number in numbered])
 
     @property

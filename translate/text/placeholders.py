@@ -268,6 +268,11 @@ SHORTCODE = re.compile(
     r"|\{%-?+\s*+(?!(?:assign|set|if|els?if|unless|for|case|when|capture|macro|call|block|with)\b)(?:(?!%\}).)*%\}",
     re.DOTALL,
 )
+_PARAMETER = re.compile(
+    r"""\s(?P<name>\w+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')"""
+    r"""|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`""",
+    re.DOTALL,
+)
 _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
 )
@@ -295,7 +300,7 @@ def _parameters(shortcode: str) -> list[tuple[int, int]]:
     """Return where the parameters of a shortcode start and stop that people see or hear."""
     if not _SHOWN_NAME.search(shortcode) or not SHORTCODE.fullmatch(shortcode):
         return []
-    inside = _ATTRIBUTE.finditer(shortcode, 2, len(shortcode) - 2)  # the whole looks like an expression
+    inside = _PARAMETER.finditer(shortcode, 2, len(shortcode) - 2)
     found = (match for match in inside if match["name"] in {*_SHOWN[""], "caption"})
     spans = (match.span(match.lastgroup or 0) for match in found)
     return [(start, stop) for start, stop in spans if any(map(str.isalpha, shortcode[start:stop]))]
@@ -362,18 +367,29 @@ def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
     return [name for name in attributes if name in shown]
 
 
+def branch_text(code: str, start: int, stop: int) -> str:
+    """Return a text in a placeholder without the marks that escape its quotation marks."""
+    quote = _escaped_quote(code, start)
+    return code[start:stop].replace(f"\\{quote}", quote) if quote else code[start:stop]
+
+
 def with_branches(code: str, texts: Sequence[str]) -> str:
     """Return a placeholder with other texts in it; a quotation mark that would end one is escaped."""
     parts, end = list[str](), 0
     for (start, stop), text in zip(branches(code), texts, strict=True):
         quote = code[start - 1 : start]
-        is_escaped = code[: start - 1].rstrip().endswith("{") or code.startswith("{{")  # of JSX and Hugo
-        if quote and quote in "\"'" and is_escaped:
+        if _escaped_quote(code, start):
             text = re.sub(rf"(?<!\\){quote}", rf"\\{quote}", text)
         elif quote and quote in "\"'" and code.startswith(("<", "{%")):
-            text = text.replace(quote, "&quot;" if quote == '"' else "&#39;")
-        elif code.startswith("]("):
-            text = re.sub(rf"(?<!\\){re.escape(code[stop])}", rf"\\{code[stop]}", text)
+            text = re.sub(rf"(?<!\\){quote}" if code[0] == "{" else quote, "&quot;" if quote == '"' else "&#39;", text)
         parts += [code[end:start], text]
         end = stop
     return "".join([*parts, code[end:]])
+
+
+def _escaped_quote(code: str, start: int) -> str:
+    """Return the quotation mark before a text in a placeholder if a backslash escapes it there; "" otherwise."""
+    quote, before = code[start - 1 : start], code[: max(0, start - 1)]
+    # In titles of links, in Hugo, and in expressions of JSX.
+    is_escaped = code.startswith(("](", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
+    return quote if quote and quote in "\"'" and is_escaped else ""

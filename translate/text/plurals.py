@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from translate.text.placeholders import branch_text
+
 if TYPE_CHECKING:
     from babel import Locale
 
@@ -104,6 +106,6 @@ def numbered_branches(message: str, spans: Sequence[Span], source: str, target: 
     for start, stop in spans:
         category = _key(message, start) if is_ordinal else None
         number = ordinal_number(category[1], source, target) if category else ""
-        text, sign = with_number(message[start:stop], _SIGN, number)
+        text, sign = with_number(branch_text(message, start, stop), _SIGN, number)
         found.append((text, number if sign else ""))
     return found

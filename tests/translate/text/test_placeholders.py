@@ -13,6 +13,7 @@ from translate.text.markup import markdown
 from translate.text.placeholders import (
     KINDS,
     PLACEHOLDER,
+    branch_text,
     branches,
     in_language,
     is_emptied,
@@ -284,6 +285,18 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
             ["it's"],
             "{% include a.html title='it&#39;s' id='x' %}",
         ),
+        (
+            '{{< figure `alt="a"` caption="Ein \\"Hund\\"" >}}',
+            ['Ein \\"Hund\\"'],
+            ['a "x"'],
+            '{{< figure `alt="a"` caption="a \\"x\\"" >}}',
+        ),
+        (
+            '{% include a.html title="Ein \\"Hund\\"" %}',
+            ['Ein \\"Hund\\"'],
+            ['\\"x\\" "y"'],
+            '{% include a.html title="\\"x\\" &quot;y&quot;" %}',
+        ),
         *((code, [], [], code) for code in ("<A title={x}>", '<A title={"a" + b}>', '{% set title = "Hund" %}')),
         *((code, [], [], code) for code in ('<b class="Hund">', '<i alt="5">', "</b>", "](a.png)", "](a (b))")),
         *(
@@ -298,7 +311,14 @@ def test_attributes_and_titles_are_texts_in_placeholders(
     assert [code[start:stop] for start, stop in branches(code)] == inside
     assert with_branches(code, said) == written
     assert with_branches(code, inside) == code
+    assert with_branches(code, [branch_text(code, *span) for span in branches(code)]) == code
     assert messages(f"Das ist {code} hier", markdown()) == ([code] if inside else [])
+
+
+@pytest.mark.parametrize("code", ["<A title={'it\\'s'}>", "](a 'it\\'s')", '{{< a title="it\\"s" >}}'])
+def test_texts_in_placeholders_are_read_without_the_marks_of_quotation_marks(code: str) -> None:
+    (span,) = branches(code)
+    assert branch_text(code, *span) in ("it's", 'it"s')
 
 
 def test_the_frame_of_a_sentence_may_be_a_link_around_a_picture() -> None:
