@@ -686,6 +686,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 LINKS = ("a", "label", "button")  # elements whose text stands alone in a menu
+_WHOLE = re.compile(f"{FORMULA}|{KEPT_ELEMENT.pattern}")  # no text ends within one
 _LINK = re.compile(
     rf"<(?:{'|'.join(LINKS)})(?=[\s>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>"
     rf"(?P<text>(?:[^<]|<(?!/?(?:{'|'.join(LINKS)})[\s>]))*+)</(?:{'|'.join(LINKS)})\s*>",
@@ -839,7 +840,8 @@ def _texts(run: str) -> list[Piece]:
     are in links, as in menus, each link is a text.
     """
     places = {0, *_ends_of_links(run)}
-    for between in _BETWEEN.finditer(run) if "><" in run else ():
+    shown = _WHOLE.sub(lambda kept: " " * len(kept[0]), run) if "><" in run else ""
+    for between in _BETWEEN.finditer(shown):
         are_links = between["closed"].lower() in LINKS and between["opened"].lower() in LINKS
         if are_links or (not between["before"].isupper() and between["after"].isupper()):
             places.add(between.end())

@@ -534,6 +534,13 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<p>a <math><mi>x</mi><mtext>y</mtext></math> b</p>", ["a <math><mi>x</mi><mtext>y</mtext></math> b"]),
         ('<p>a <math display="block"><mi>x</mi></math> b</p>', ["a", "b"]),
         ("<p>a</p><math>\n<mi>x</mi>\n</math>b", ["a", "b"]),
+        *(
+            (f"<p>{before}<math>{inside}</math></p>", [f"{before}<math>{inside}</math>"])
+            for before in ("", "a ")
+            for inside in ("<mi>x</mi><mo>=</mo><mi>A</mi>", "<mi>n</mi><annotation>Haus</annotation>")
+        ),
+        ("<pre>a <math> b</pre><p>c <math><mi>x</mi></math></p>", ["c <math><mi>x</mi></math>"]),
+        ("<p>a <math> b</p></math><p>c</p><p><math><mi>x</mi></math> d</p>", ["a", "c", "<math><mi>x</mi></math> d"]),
         ("<!-- a > b\n c -->d", ["d"]),
         ("<p>a</p><!-- " + "b b\n" * 10_000 + "-->c", ["a", "c"]),
         ("<p>" + "a" * 20_000 + "</p><!-- b\nc -->d", ["a" * 20_000, "d"]),
