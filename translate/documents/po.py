@@ -56,6 +56,10 @@ _PRINTF_FLAG = re.compile(
 )
 
 
+# Texts that stand for names and addresses of translators, as programs of GNOME and KDE show them.
+_CREDITS = ("translator-credits", "translator_credits", "NAME OF TRANSLATORS", "EMAIL OF TRANSLATORS")
+
+
 # Strings
 
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,8})|(.))", re.DOTALL)
@@ -320,7 +324,7 @@ class Catalog:
                 source = several
             done = entry.forms[n].text if n < len(entry.forms) else ""
             inner = source.text.strip("\n")
-            if not inner.strip():
+            if not inner.strip() or inner in _CREDITS:
                 continue
             start = len(source.text) - len(source.text.lstrip("\n"))
             before, after = source.text[:start], source.text[start + len(inner) :]

@@ -117,6 +117,14 @@ def test_translations_are_written_like_their_sources(source: str, said: str, wri
 
 
 @pytest.mark.parametrize(
+    "source", ["translator-credits", "translator_credits", "NAME OF TRANSLATORS", "EMAIL OF TRANSLATORS"]
+)
+def test_what_stands_for_names_of_translators_stays_empty(source: str) -> None:
+    data = f'msgid "{source}"\nmsgstr ""\n\nmsgid "{source} is a text"\nmsgstr ""\n'.encode()
+    assert texts("a.po", data) == [f"{source} is a text"]
+
+
+@pytest.mark.parametrize(
     ("flags", "body"),
     [("", "#, fuzzy\n"), ("#, c-format\n", "#, fuzzy, c-format\n"), ('#| msgid "x"\n', '#, fuzzy\n#| msgid "x"\n')],
 )

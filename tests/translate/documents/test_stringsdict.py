@@ -35,7 +35,7 @@ def test_texts_of_rules_are_translated_and_nothing_else() -> None:
     wanted["%d files"]["NSStringLocalizedFormatKey"] = "IN %#@folders@: %#@files@ & MORE"
     wanted["only"]["NSStringLocalizedFormatKey"] = "%#@n@"
     assert after == wanted
-    assert texts("a.stringsdict", DATA)[:3] == ["In <g1/>: <g2/> & more", "no <b>file</b>", "%d file"]
+    assert texts("a.stringsdict", DATA)[:3] == ["In %#@folders@: %#@files@ & more", "no <b>file</b>", "%d file"]
 
 
 def test_a_plural_gets_the_forms_of_the_target_language() -> None:

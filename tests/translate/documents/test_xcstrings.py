@@ -106,7 +106,7 @@ def test_substitutions_are_translated() -> None:
     arg = {"argNum": 1, "formatSpecifier": "lld", **plural(one="%arg file", other="%arg files")}
     source = {**unit("In %#@files@ here"), "substitutions": {"files": arg}}
     data = catalog({"a": {"localizations": {"en": source}}})
-    assert texts("a.xcstrings", data) == ["In <g1/> here", "<g1/> file", "<g1/> files"]
+    assert texts("a.xcstrings", data) == ["In %#@files@ here", "<g1/> file", "<g1/> files"]
     new = strings(translated("a.xcstrings", data, upper))["a"]["localizations"]["de"]
     assert new["stringUnit"]["value"] == "IN %#@files@ HERE"
     assert new["substitutions"]["files"]["argNum"] == 1

@@ -14,6 +14,7 @@ from tests.translate.documents.stubs import MARK, Stub, marked, reverse, transla
 from translate.documents.document import Reading, read
 from translate.documents.xml import with_attributes
 from translate.errors import UserError
+from translate.text.placeholders import placeholder_spans
 
 # Of Debian's package php-symfony-translation.
 SCHEMAS = Path("/usr/share/php/Symfony/Component/Translation/Resources/schemas")
@@ -202,6 +203,16 @@ def test_a_copy_may_be_written_in_another_way(source: str, target: str, is_copy:
     data = f"""<xliff version="2.0" srcLang="de" trgLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
 <file id="f"><unit id="3"><segment><source>{source}</source><target>{target}</target></segment></unit></file></xliff>"""
     assert (b"EIN" in translated(data.encode(), GERMAN, upper)) == is_copy
+
+
+def test_plural_rules_of_apple_are_codes() -> None:
+    data = b"""<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file original="a" source-language="de"
+target-language="en" datatype="plaintext"><body><trans-unit id="3"><source>In %#@files@ und %1$#@folders@</source>
+</trans-unit></body></file></xliff>"""
+    spans = placeholder_spans(read(data, GERMAN).units[0].text)
+    assert [stop - start for start, stop in spans] == [len("%#@files@"), len("%1$#@folders@")]
+    assert b"<target" not in translated(data, GERMAN, lambda text: text.replace("files", "Dateien"))
 
 
 @BOTH
