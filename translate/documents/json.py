@@ -25,6 +25,8 @@ _TOKEN = re.compile(
     r"|(?P<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))"
 )
 _ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
+_ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|number|date|time)\b")
+_QUOTED = re.compile(r"(?<!')'(?=[{}#])")  # the beginning of a quotation in ICU
 _SURROGATE = re.compile("[\ud800-\udfff]")
 IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
@@ -99,10 +101,17 @@ def parse(file: Text, reading: Reading) -> Node:
 
 @dataclass(frozen=True)
 class Writer:
-    """How a file writes its strings."""
+    """How a file writes its strings.
+
+    Attributes:
+        is_ascii: whether letters that are not ASCII are escaped.
+        form: of their numbers.
+        is_icu: whether an apostrophe before a brace is written twice, as one would quote the brace.
+    """
 
     is_ascii: bool
     form: str
+    is_icu: bool = False
 
     @classmethod
     def of(cls, file: Text) -> "Writer":
@@ -112,6 +121,8 @@ class Writer:
 
     def string(self, text: str, like: str = "") -> str:
         """Return a text as a string, with the escapes that the string `like` has."""
+        if self.is_icu and not _QUOTED.search(like):
+            text = _QUOTED.sub("''", text)
         own = {json.loads(f'"{match[0]}"'): match[0] for match in _ESCAPE.finditer(like)}
         return '"' + "".join(own.get(c) or self._character(c) for c in text) + '"'
 
@@ -145,7 +156,7 @@ def read(data: bytes, reading: Reading) -> Values:
         if stated is None or everything is None:
             stated, everything = None, root
         messages = list(_messages(everything))
-    writer, tag = Writer.of(file), tag_name(file.text)
+    writer, tag = replace(Writer.of(file), is_icu=_is_icu(file, reading)), tag_name(file.text)
     values = [value for node in messages for value in _values(file, node, reading, writer, tag)]
     if not reading.name.lower().endswith(".arb"):
         values = sorted(
@@ -160,6 +171,13 @@ def _stated(file: Text, node: Node | None, reading: Reading) -> Iterator[Edit]:
         is_arb = reading.name.lower().endswith(".arb")  # whose codes are as in Dart
         new = reading.target.replace("-", "_") if is_arb else reading.target
         yield Edit(node.start, node.stop, json.dumps(new))
+
+
+def _is_icu(file: Text, reading: Reading) -> bool:
+    """Return whether the messages of a file are read as those of ICU; in ARB, whether apostrophes have a meaning."""
+    if reading.name.lower().endswith(".arb"):
+        return "''" in file.text or "'{" in file.text
+    return '"defaultMessage"' in file.text or _ICU.search(file.text) is not None
 
 
 def _messages(root: Node) -> Iterator[Node]:

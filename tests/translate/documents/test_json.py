@@ -97,6 +97,26 @@ def test_words_with_signs_are_texts(value: str) -> None:
     assert texts("a.json", f'{{"a": "{value}"}}'.encode()) == [value]
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "is_icu"),
+    [
+        ("a.json", '{"a": {"defaultMessage": "x {n} y"}}', True),
+        ("a.json", '{"a": "x {n} y", "b": "{n, plural, one {#} other {#}}"}', True),
+        ("a.json", '{"a": "x {n} y", "b": "{{n, number}}"}', False),
+        ("a.arb", '{"a": "x {n} y", "b": "It\'\'s"}', True),
+        ("a.arb", '{"a": "x {n} y", "b": "{n, plural, one {#} other {#}}"}', False),
+    ],
+)
+def test_an_apostrophe_before_a_brace_quotes_nothing(name: str, data: str, is_icu: bool) -> None:
+    after = translated(name, data.encode(), lambda text: text.replace("{n} y", "'{n}' it's")).decode()
+    assert after == data.replace("{n} y", "''{n}' it's" if is_icu else "'{n}' it's")
+
+
+def test_quotations_of_a_message_of_icu_stay() -> None:
+    data = b'{"a": {"defaultMessage": "Write \'{n}\' now"}}'
+    assert translated("a.json", data, lambda text: text.replace("now", "jetzt")) == data.replace(b"now", b"jetzt")
+
+
 def test_each_branch_of_a_message_is_translated() -> None:
     before = '{"a": "{n, plural, =0 {no file} one {# file in {dir}} other {{s, select, x {y} other {# files}}}}!"}'
     after = translated("a.json", before.encode(), upper).decode()
