@@ -6,11 +6,12 @@ beginning of a line, are written as placeables. Attributes of terms, and keys of
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Span, Text, Value, Values, outermost, plain, tag_name, variables
+from translate.documents.edits import Plain, Span, Text, Value, Values, outermost, plain, tag_name, variables
+from translate.text.plurals import ordinal_number, with_number
 
 _ENTRY = re.compile(r"(?P<term>-?)[a-zA-Z][\w-]* *= *", re.ASCII)
 _ATTRIBUTE = re.compile(r"(?:\r?\n *)+\.([a-zA-Z][\w-]*) *= *", re.ASCII)
@@ -19,7 +20,9 @@ _REST = re.compile(r" *(?:\r?\n|\Z)")
 _WORDS = re.compile(r"(?:[^{}\r\n]|\r(?!\n))*+")
 _NEXT_LINE = re.compile(r"(?:\r?\n *+(?=\r?\n))*+\r?\n( *+)(?=[^ \r\n])")
 _EXPRESSION = re.compile(r'(?:[^{}"\n>-]|"(?:[^"\\\n]|\\.)*+"|-(?!>)|>|\r?\n)*+')
-_VARIANT = re.compile(r"\s*(?:\*\s*)?\[\s*[\w.+-]+(?: [\w.+-]+)*\s*\] *")
+_VARIANT = re.compile(r"\s*(?:\*\s*)?\[\s*([\w.+-]+(?: [\w.+-]+)*)\s*\] *")
+_NUMBER = re.compile(r"\s*NUMBER\(\s*\$([\w-]+)\s*,([^()]*+)\)\s*")
+_ORDINAL = re.compile(r'\btype\s*:\s*"ordinal"')
 _BLANK = re.compile(r"\s*+")
 _BRACE = re.compile(r'[{}"]')
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
@@ -35,6 +38,7 @@ class _Pattern:
         start, stop: without white space at either end.
         placeables: where they are; `inner` has the patterns of their variants.
         indents: spaces before each of its lines but a first one beside its name.
+        ordinal: of a variant for an ordinal, the variable with that number, and the plural category.
     """
 
     start: int
@@ -43,6 +47,7 @@ class _Pattern:
     inner: "list[_Pattern]" = field(default_factory=list)
     indents: list[int] = field(default_factory=list)
     is_block: bool = False
+    ordinal: tuple[str, str] | None = None
 
 
 class _Parser:
@@ -107,17 +112,24 @@ class _Parser:
             assert expression  # of any length
             place = expression.end()
             if self._text.startswith("->", place):
-                place = self._variants(place + 2, pattern, depth)
+                number = _NUMBER.fullmatch(expression[0])
+                is_ordinal = number is not None and _ORDINAL.search(number[2]) is not None
+                place = self._variants(place + 2, pattern, depth, number[1] if number and is_ordinal else "")
             if self._text.startswith("}", place):
                 return place + 1
             if not self._text.startswith("{", place) or depth > _DEEPEST:
                 raise self._file.damaged(self._reading, start, "has a brace that is not closed; correct it")
             place = self._placeable(place, pattern, depth + 1)
 
-    def _variants(self, place: int, pattern: _Pattern, depth: int) -> int:
-        """Read the variants of a selector, and return where the last one ends."""
+    def _variants(self, place: int, pattern: _Pattern, depth: int, ordinal: str) -> int:
+        """Read the variants of a selector, and return where the last one ends.
+
+        Args:
+            ordinal: the variable whose ordinal they are for; "" if they are for others.
+        """
         while variant := _VARIANT.match(self._text, place):
             found, place = self._pattern(variant.end(), depth + 1)
+            found.ordinal = (ordinal, variant[1]) if ordinal else None
             pattern.inner.append(found)
         blank = _BLANK.match(self._text, place)
         return blank.end() if blank else place
@@ -128,11 +140,11 @@ def read(data: bytes, reading: Reading) -> Values:
     file = Text.read(data, reading)
     tag, newline = tag_name(file.text), "\r\n" if "\r\n" in file.text else "\n"
     patterns = _Parser(file, reading).patterns()
-    values = [value for pattern in patterns for value in _values(file, pattern, tag, newline)]
+    values = [value for pattern in patterns for value in _values(file, pattern, reading, tag, newline)]
     return Values(file, reading, values)
 
 
-def _values(file: Text, pattern: _Pattern, tag: str, newline: str) -> Iterator[Value]:
+def _values(file: Text, pattern: _Pattern, reading: Reading, tag: str, newline: str) -> Iterator[Value]:
     """Yield the value of a pattern, if it has words, and those within it."""
     source = _dedented(file, pattern)
     rest, end = list[str](), 0
@@ -142,13 +154,26 @@ def _values(file: Text, pattern: _Pattern, tag: str, newline: str) -> Iterator[V
     if "".join([*rest, source[end:]]).strip():
         inner = [one for one in pattern.inner if one.stop > one.start]
         holds = [(a, b) for a, b in pattern.placeables if any(a < one.start < b for one in inner)]
-        body = plain(source, _codes, tag)
+        body = _with_number(plain(source, _codes, tag), pattern.ordinal, reading)
         place = file.line_of(pattern.start)
         indent = " " * min(pattern.indents, default=4)
         encode = partial(_encoded, line=newline + indent, is_block=pattern.is_block)
         yield Value(pattern.start, pattern.stop, body, encode, place, holds, wrapped=True)
     for one in pattern.inner:
-        yield from _values(file, one, tag, newline)
+        yield from _values(file, one, reading, tag, newline)
+
+
+def _with_number(body: Plain, ordinal: tuple[str, str] | None, reading: Reading) -> Plain:
+    """Return the text of a variant with a number for the variable whose ordinal it is for."""
+    if ordinal is None:
+        return body
+    variable, category = ordinal
+    held = [tag for tag, code in body.held.items() if re.search(rf"\${re.escape(variable)}(?![\w-])", code)]
+    codes = "|".join([rf"\{{\s*\${re.escape(variable)}\s*\}}", *map(re.escape, held)])
+    number = ordinal_number(category, reading.source, reading.target)
+    shown, code = with_number(body.text, re.compile(codes), number)
+    rest = {tag: own for tag, own in body.held.items() if tag != code}
+    return replace(body, text=shown, held=rest | {number: body.held.get(code, code)}) if code else body
 
 
 def _dedented(file: Text, pattern: _Pattern) -> str:

@@ -108,3 +108,23 @@ def test_depth_is_limited() -> None:
         texts("a.ftl", b"a = " + b"{" * 9999)
     with pytest.raises(UserError, match="divide the message|has a brace"):
         texts("a.ftl", b"a = " + b"{ $n ->\n *[a] " * 999)
+
+
+@pytest.mark.parametrize("code", ["{ $n }", "{$n}", '{ NUMBER($n, type: "ordinal") }'])
+def test_variants_for_ordinals_have_a_number_for_their_variable(code: str) -> None:
+    data = f"""a = {{ NUMBER($n, type: "ordinal") ->
+    [one] {code}st day of {{ $m }}
+   *[other] {code}th day of {{ $n2 }}
+ }}
+b = {{ $n ->
+   *[other] {code} days
+ }}
+""".encode()
+    first, second, third = texts("a.ftl", data)
+    assert (first[:7], second[:7]) == ("21st da", "24th da")
+    assert not third[:1].isdigit()
+    after = translated("a.ftl", data, lambda text: text.replace("st day", ". Tag"))
+    assert after == data.replace(b"st day", b". Tag")
+    reports: list[str] = []
+    assert translated("a.ftl", data, lambda text: text.replace("21", "ein"), reports=reports) == data
+    assert len(reports) == 1
