@@ -102,6 +102,9 @@ _READ_VALUE = re.compile(
     rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{_READ_KEYS})["']?\s*[:=]\s+(?:(?:&[^\s,\[\]{{}}]+|!!str)\s+)*"""
     r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++|["'][^\n]*)"""
 )
+# Such a key whose value begins in the next line, and what is no string there: a list, another key, a comment.
+_READ_KEY = re.compile(rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{_READ_KEYS})["']?\s*:\s*\Z""")
+_BEGINS_NODE = re.compile(r"""-\s|#|["']?[\w.-]+["']?\s*:(?!\S)""")
 _QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""", re.DOTALL)
 _COMMENT = re.compile(r"\s#")
 _BLOCK_OF_YAML = re.compile(r"[|>][-+\d]{0,2}")  # the text is in the next lines
@@ -523,7 +526,18 @@ def _metadata(lines: list[str]) -> Iterator[Piece]:
                 first = next(line for line in below if line.strip())
                 yield from _blocks(iter(below), len(first) - len(first.lstrip(" ")))
             else:
-                yield from _scalar("".join([line, *below]), value, syntax)
+                text = "".join([line, *below])
+                stop = _end_of_scalar(text, value.start("value")) if below else value.end("value")
+                yield from _scalar(text, value.start("value"), stop, syntax)
+        elif syntax == "yaml" and (key := _READ_KEY.match(line)) and not _is_target(key, lines[0]):
+            n_below = _n_below(waiting, len(key["before"]))
+            text = "".join(itertools.islice(waiting, n_below))
+            yield Piece(line, translate=False)
+            start = len(text) - len(text.lstrip())
+            if text and not _BEGINS_NODE.match(text, start):
+                for _ in range(n_below):
+                    waiting.popleft()
+                yield from _scalar(text, start, _end_of_scalar(text, start), syntax)
         else:
             yield Piece(line, translate=False)
 
@@ -544,12 +558,10 @@ def _n_below(lines: Iterable[str], column: int) -> int:
     return n_below
 
 
-def _scalar(text: str, found: re.Match[str], syntax: "Syntax") -> Iterator[Piece]:
-    """Yield the pieces of a key and its value, which may have several lines; one that is no string is copied."""
+def _scalar(text: str, start: int, stop: int, syntax: "Syntax") -> Iterator[Piece]:
+    """Yield the pieces of a text with a value, which may have several lines; one that is no string is copied."""
     from translate.text.scalars import text_of  # imports PyYAML, which few texts need
 
-    start = found.start("value")
-    stop = found.end("value") if text == found.string else _end_of_scalar(text, start)
     value = text_of(text[start:stop], syntax)
     is_read = value and value == text_of(text[start:], syntax) and "\n" not in value and re.search(r"[^\W\d_]", value)
     yield from _around(text, start, stop, syntax) if is_read else [Piece(text, translate=False)]
