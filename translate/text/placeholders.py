@@ -269,7 +269,7 @@ SHORTCODE = re.compile(
     re.DOTALL,
 )
 _PARAMETER = re.compile(
-    r"""\s(?P<name>\w+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')"""
+    r"""\s(?P<name>[\w-]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')"""
     r"""|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`""",
     re.DOTALL,
 )

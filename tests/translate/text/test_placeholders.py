@@ -286,10 +286,10 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
             "{% include a.html title='it&#39;s' id='x' %}",
         ),
         (
-            '{{< figure `alt="a"` caption="Ein \\"Hund\\"" >}}',
+            '{{< figure `alt="a"` aria-label="Ein \\"Hund\\"" >}}',
             ['Ein \\"Hund\\"'],
             ['a "x"'],
-            '{{< figure `alt="a"` caption="a \\"x\\"" >}}',
+            '{{< figure `alt="a"` aria-label="a \\"x\\"" >}}',
         ),
         (
             '{% include a.html title="Ein \\"Hund\\"" %}',
