@@ -29,6 +29,7 @@ from translate.documents.xml import (
 )
 from translate.documents.xml import contents as plain_contents
 from translate.errors import UserError
+from translate.text.placeholders import branches
 
 _PREFIXES = {"urn:oasis:names:tc:xliff:document:1.2": "xliff", "http://schemas.android.com/tools": "tools"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -161,9 +162,10 @@ def _table(reading: Reading) -> Table:
 
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
-    """Return the text of a string, and the bytes around it; bytes alone for a reference to another resource."""
+    """Return the text of a string, and the bytes around it; bytes alone for a reference to a resource, or a code."""
     text = "".join(atom.text for atom in atoms)
-    if _REFERENCE.fullmatch(text):
+    is_code = variables(text) == [(0, len(text))] and not branches(text)
+    if is_code or _REFERENCE.fullmatch(text):
         return [piece for atom in atoms for piece in atom.raw]
     own = replace(place, part=f"string {start.attributes['name']!r}" if "name" in start.attributes else "item")
     pieces = plain_contents(_resolved(atoms), own)

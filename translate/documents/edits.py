@@ -204,13 +204,15 @@ _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordina
 
 
 def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
-    """Return the codes of a text: %s {name} {{name}} ${name} $t(key), tags, and arguments of ICU.
+    """Return the codes of a text: %s {name} {{name}} ${name} $t(key), tags, patterns of dates, and arguments of ICU.
 
     Args:
         certain: matches what else is a code in the format of the text.
     """
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
+    if "MM" in text or "mm" in text or "yy" in text:
+        own += [match.span() for match in _DATE.finditer(text)]
     return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]
 
 
@@ -228,6 +230,13 @@ def _nested(text: str) -> Iterator[Span]:
                 place = ends[start]
 
 
+# Of Java, .NET, Apple and ICU: MMM d, yyyy and HH:mm. In dd/mm/yyyy and DD.MM.YYYY people may read words.
+_DATE = re.compile(
+    r"(?<![\w{])(?:E{1,4}[,.]? )?"
+    r"(?:(?:d{1,2}[-./ ]{1,2}M{1,4}|M{1,4}[-./ ]d{1,2})(?:[-./ ]|, )y{2,4}|d{1,2}[-./ ]{1,2}MM{1,3}|MM{1,3}[-./ ]d{1,2}"
+    r"|y{2,4}[-./]MM{0,3}(?:[-./]d{1,2})?|MM{1,3}[-./ ]y{2,4}|(?:HH?|hh?|kk?)[:.]mm)"
+    r"(?:(?: |, |'T')(?:HH?|hh?|kk?)[:.]mm)?(?:[:.]ss)?(?: a)?(?![\w}])"
+)
 _PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
 
 

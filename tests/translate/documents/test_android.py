@@ -186,3 +186,10 @@ def test_a_string_that_is_written_as_an_item_is_translated() -> None:
         b'<resources><item name="a" type="string">A b</item><item name="c" type="layout">@layout/c</item></resources>'
     )
     assert translated("strings.xml", data, upper) == data.replace(b"A b", b"A B")
+
+
+@pytest.mark.parametrize("code", ["MMM d, yyyy", "%1$s", "HH:mm"])
+def test_a_code_alone_is_no_text(code: str) -> None:
+    assert texts("strings.xml", f'<resources><string name="a">{code}</string></resources>'.encode()) == []
+    message = "{n, plural, one {# day} other {# days}}"
+    assert texts("strings.xml", f'<resources><string name="a">{message}</string></resources>'.encode()) == [message]

@@ -143,3 +143,22 @@ def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
     with contextlib.suppress(UserError):
         translated(f"a{suffix}", data, upper, reports=[])
     assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("MMM d, yyyy", "dd.MM.yyyy", "d. MMMM yyyy", "yyyy-MM-dd", "EEEE, d MMMM", "HH:mm", "h:mm a", "MMMM yyyy"),
+        *("yyyy-MM-dd HH:mm:ss", "E, dd/MM/yy", "yyyy-MM-dd'T'HH:mm:ss", "EEE, MMM dd, yyyy h:mm a", "MMM dd"),
+    ],
+)
+def test_patterns_of_dates_are_codes(pattern: str) -> None:
+    text = f"Due {pattern}, or in mm."
+    assert [text[start:stop] for start, stop in variables(text)] == [pattern]
+
+
+@pytest.mark.parametrize(
+    "text", ["dd/mm/yyyy", "DD.MM.YYYY", "5 mm", "MM", "Hmm: mm", "comma d", "Type yy now", "a mmm"]
+)
+def test_other_letters_are_no_patterns_of_dates(text: str) -> None:
+    assert not variables(text)
