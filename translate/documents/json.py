@@ -121,10 +121,13 @@ class Writer:
 
     def string(self, text: str, like: str = "") -> str:
         """Return a text as a string, with the escapes that the string `like` has."""
-        if self.is_icu and not _QUOTED.search(like):
-            text = _QUOTED.sub("''", text)
         own = {json.loads(f'"{match[0]}"'): match[0] for match in _ESCAPE.finditer(like)}
         return '"' + "".join(own.get(c) or self._character(c) for c in text) + '"'
+
+    def message(self, text: str, like: str) -> str:
+        """Return a translation as a string, in which an apostrophe quotes no brace of ICU."""
+        quotes = self.is_icu and not _QUOTED.search(like)
+        return self.string(_QUOTED.sub("''", text) if quotes else text, like)
 
     def _character(self, character: str) -> str:
         if character in '"\\' or character < " ":
@@ -227,7 +230,7 @@ def _values(file: Text, node: Node, reading: Reading, writer: Writer, tag: str) 
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node)
     if text.strip() and not IDENTIFIER.fullmatch(text):
-        encode = partial(writer.string, like=file.text[node.start : node.stop])
+        encode = partial(writer.message, like=file.text[node.start : node.stop])
         form = _FORM.fullmatch(node.key)
         body = _form(text, form[3], reading, tag) if form and form[2] else plain(text, find_codes, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
@@ -272,7 +275,7 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                     like = file.text[other.start : other.stop]
 
                     def encode(text: str, before: str = before + key + between, like: str = like) -> str:
-                        return f",{before}{writer.string(text, like)}"
+                        return f",{before}{writer.message(text, like)}"
 
                     body = _form(text, category, reading, tag) if is_ordinal else plain(text, find_codes, tag)
                     place = file.line_of(other.start)

@@ -135,7 +135,13 @@ class _Message:
             return source
         # The first form is that of one; languages with more than four, such as Arabic, begin with none.
         is_for_one = n == 0 and 1 < len(self.texts) <= 4
-        return _ENDING.sub("" if is_for_one else r"\1", source)
+        spans = _codes(source)
+
+        def ending(match: re.Match[str]) -> str:
+            is_in_code = any(start <= match.start() < stop for start, stop in spans)
+            return match[0] if is_in_code else "" if is_for_one else match[1]
+
+        return _ENDING.sub(ending, source)
 
     @property
     def raw(self) -> bytes:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 from lxml import etree
@@ -63,12 +64,14 @@ def test_no_text_is_cut() -> None:
     ("source", "one", "several"),
     [
         ("%n match(es) in file(s)", "%n match in file", "%n matches in files"),
+        ("<a href='f(e)'>%n</a> file(s)", "<a href='f(e)'>%n</a> file", "<a href='f(e)'>%n</a> files"),
         ("%n Datei(en) (s) f(x) %1(s)", "%n Datei (s) f(x) %1(s)", "%n Dateien (s) f(x) %1(s)"),
     ],
 )
 def test_a_source_has_the_ending_of_the_form(source: str, one: str, several: str) -> None:
     def message(kind: str) -> bytes:
-        return f"<TS><context><message{kind}><source>{source}</source><translation/></message></context></TS>".encode()
+        inside = f"<source>{escape(source)}</source><translation/>"
+        return f"<TS><context><message{kind}>{inside}</message></context></TS>".encode()
 
     assert texts("a.ts", message(' numerus="yes"')) == [one, several]
     assert texts("a.ts", message(' numerus="yes"'), target="ja") == [several]
