@@ -240,6 +240,15 @@ _DATE = re.compile(
 _PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
 
 
+_ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|number|date|time)\b")
+_QUOTED = re.compile(r"(?<!')'(?=[{}#])")  # the beginning of a quotation in ICU
+
+
+def is_icu(text: str) -> bool:
+    """Return whether a file has a message of ICU, so that its others are read as such too."""
+    return _ICU.search(text) is not None
+
+
 def closings(text: str) -> dict[int, int]:
     """Return the end of each pair of brackets or braces, by where it begins."""
     found, opened = dict[int, int](), {"}": list[int](), ")": list[int]()}
@@ -324,12 +333,14 @@ class Values:
     Attributes:
         values: in the order of the file; one that holds others is before them.
         stated: edits of where the document states its language, made with the first translation.
+        is_icu: whether an apostrophe before a brace is written twice, as one alone would quote the brace.
     """
 
     file: Text
     reading: Reading
     values: Sequence[Value]
     stated: Sequence[Edit] = ()
+    is_icu: bool = False
 
     @property
     def units(self) -> list[Unit]:
@@ -361,7 +372,10 @@ class Values:
         try:
             if not translation.strip():
                 raise UnwritableError("is empty")
-            text = value.encode(value.plain.restored(translation))
+            text = value.plain.restored(translation)
+            if self.is_icu and not _QUOTED.search(value.plain.source):
+                text = _QUOTED.sub("''", text)
+            text = value.encode(text)
             if not self.file.holds(text):
                 raise UnwritableError(
                     f"has characters that {self.file.encoding}, the encoding of the file, does not have"

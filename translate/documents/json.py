@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, plain, tag_name, variables
+from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, is_icu, plain, tag_name, variables
 from translate.errors import UserError
 from translate.text.plurals import ordinal_number, plural_categories, with_number
 
@@ -25,8 +25,6 @@ _TOKEN = re.compile(
     r"|(?P<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))"
 )
 _ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
-_ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|number|date|time)\b")
-_QUOTED = re.compile(r"(?<!')'(?=[{}#])")  # the beginning of a quotation in ICU
 _SURROGATE = re.compile("[\ud800-\udfff]")
 IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
@@ -101,17 +99,10 @@ def parse(file: Text, reading: Reading) -> Node:
 
 @dataclass(frozen=True)
 class Writer:
-    """How a file writes its strings.
-
-    Attributes:
-        is_ascii: whether letters that are not ASCII are escaped.
-        form: of their numbers.
-        is_icu: whether an apostrophe before a brace is written twice, as one would quote the brace.
-    """
+    """How a file writes its strings."""
 
     is_ascii: bool
     form: str
-    is_icu: bool = False
 
     @classmethod
     def of(cls, file: Text) -> "Writer":
@@ -123,11 +114,6 @@ class Writer:
         """Return a text as a string, with the escapes that the string `like` has."""
         own = {json.loads(f'"{match[0]}"'): match[0] for match in _ESCAPE.finditer(like)}
         return '"' + "".join(own.get(c) or self._character(c) for c in text) + '"'
-
-    def message(self, text: str, like: str) -> str:
-        """Return a translation as a string, in which an apostrophe quotes no brace of ICU."""
-        quotes = self.is_icu and not _QUOTED.search(like)
-        return self.string(_QUOTED.sub("''", text) if quotes else text, like)
 
     def _character(self, character: str) -> str:
         if character in '"\\' or character < " ":
@@ -159,13 +145,13 @@ def read(data: bytes, reading: Reading) -> Values:
         if stated is None or everything is None:
             stated, everything = None, root
         messages = list(_messages(everything))
-    writer, tag = replace(Writer.of(file), is_icu=_is_icu(file, reading)), tag_name(file.text)
+    writer, tag = Writer.of(file), tag_name(file.text)
     values = [value for node in messages for value in _values(file, node, reading, writer, tag)]
     if not reading.name.lower().endswith(".arb"):
         values = sorted(
             [*values, *_new_forms(file, root, reading, writer, tag)], key=lambda value: (value.start, value.stop)
         )
-    return Values(file, reading, values, list(_stated(file, stated, reading)))
+    return Values(file, reading, values, list(_stated(file, stated, reading)), is_icu=_is_icu(file, reading))
 
 
 def _stated(file: Text, node: Node | None, reading: Reading) -> Iterator[Edit]:
@@ -180,7 +166,7 @@ def _is_icu(file: Text, reading: Reading) -> bool:
     """Return whether the messages of a file are read as those of ICU; in ARB, whether apostrophes have a meaning."""
     if reading.name.lower().endswith(".arb"):
         return "''" in file.text or "'{" in file.text
-    return '"defaultMessage"' in file.text or _ICU.search(file.text) is not None
+    return '"defaultMessage"' in file.text or is_icu(file.text)
 
 
 def _messages(root: Node) -> Iterator[Node]:
@@ -230,7 +216,7 @@ def _values(file: Text, node: Node, reading: Reading, writer: Writer, tag: str) 
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node)
     if text.strip() and not IDENTIFIER.fullmatch(text):
-        encode = partial(writer.message, like=file.text[node.start : node.stop])
+        encode = partial(writer.string, like=file.text[node.start : node.stop])
         form = _FORM.fullmatch(node.key)
         body = _form(text, form[3], reading, tag) if form and form[2] else plain(text, find_codes, tag)
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
@@ -275,7 +261,7 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                     like = file.text[other.start : other.stop]
 
                     def encode(text: str, before: str = before + key + between, like: str = like) -> str:
-                        return f",{before}{writer.message(text, like)}"
+                        return f",{before}{writer.string(text, like)}"
 
                     body = _form(text, category, reading, tag) if is_ordinal else plain(text, find_codes, tag)
                     place = file.line_of(other.start)

@@ -15,7 +15,7 @@ from functools import partial
 import yaml
 
 from translate.documents.document import Reading
-from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, plain, tag_name
+from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, is_icu, plain, tag_name
 from translate.documents.json import IDENTIFIER, find_codes
 from translate.errors import UserError
 from translate.text.languages import without_region
@@ -49,7 +49,9 @@ def read(data: bytes, reading: Reading) -> Values:
     tag = tag_name(file.text)
     values = [value for root in roots for value in _values(file, root, reading, tag)]
     stated = [edit for root in roots for edit in _stated(root, reading)]
-    return Values(file, reading, sorted(values, key=lambda value: (value.start, value.stop)), stated)
+    return Values(
+        file, reading, sorted(values, key=lambda value: (value.start, value.stop)), stated, is_icu=is_icu(file.text)
+    )
 
 
 def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:

@@ -103,6 +103,8 @@ def test_words_with_signs_are_texts(value: str) -> None:
         ("a.json", '{"a": {"defaultMessage": "x {n} y"}}', True),
         ("a.json", '{"a": "x {n} y", "b": "{n, plural, one {#} other {#}}"}', True),
         ("a.json", '{"a": "x {n} y", "b": "{{n, number}}"}', False),
+        ("a.yaml", '{"a": "x {n} y", "b": "{n, plural, one {#} other {#}}"}', True),
+        ("a.yaml", '{"a": "x {n} y", "b": "%{n}"}', False),
         ("a.arb", '{"a": "x {n} y", "b": "It\'\'s"}', True),
         ("a.arb", '{"a": "x {n} y", "b": "{n, plural, one {#} other {#}}"}', False),
     ],
