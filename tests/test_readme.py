@@ -242,13 +242,15 @@ def git(*arguments: str) -> str:
     return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_evaluation_sets_in_the_training_text_are_those_of_the_cards():
+def test_no_evaluation_set_was_training_text_of_a_shipped_model():
     listed = re.findall(r"^\| [^|`]+ \| `([\w-]+)` \|$", PAGES["fidelity.md"], re.MULTILINE)
+    groups = tomllib.loads((ROOT / "configs" / "data" / "open.toml").read_text(encoding="utf-8")).values()
+    known = {name for group in groups for name, corpus in group.items() if corpus.get("use") == "evaluation"}
     assert len(listed) >= 8
-    for name, expected in (("de-en", listed), ("en-de", [])):
+    assert known.issuperset(listed)
+    for name in ("de-en", "en-de"):
         card = (ROOT / "translate" / "models" / name / "README.md").read_text(encoding="utf-8")
-        data = between(card, "## Data", "## Training")
-        assert [one for one in listed if f"\n| {one} | " in data] == expected
+        assert not [one for one in known if f"\n| {one} | " in between(card, "## Data", "## Training")]
 
 
 def test_numbers_of_the_readme_are_those_of_records():
