@@ -76,7 +76,7 @@ COPYLEFT = ("CC BY-SA", "MPL", "OSL", "ODbL", "GFDL", "GPL", "AGPL", "EUPL")
 ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
 MADE_OF = "made-of.json"  # in a compressed model: digest of the model before compression
 TUNED = "tuned.json"  # in a compressed model: result of `tuned` and digests of its models
-DEVELOPMENT_LINES = 1000  # of each development set
+DEVELOPMENT_LINES = 3000  # of each development set; of 1,000, too few have a low log-probability
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
 

@@ -158,7 +158,7 @@ class Alignment(BaseModel):
             "example": {
                 "source": ["Guten", "Morgen"],
                 "target": ["Good", "morning"],
-                "weights": [[0.4077, 0.2161], [0.0228, 0.5703]],
+                "weights": [[0.8025, 0.1533], [0.0665, 0.7731]],
             }
         }
     )

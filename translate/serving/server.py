@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
@@ -22,10 +22,7 @@ from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import ServeOptions
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
-# A time such as that of --unload may be infinite, which pydantic writes as null otherwise.
-_ARGUMENTS: TypeAdapter[tuple[ServeOptions, Path]] = TypeAdapter(
-    tuple[ServeOptions, Path], config=ConfigDict(ser_json_inf_nan="constants")
-)
+_ARGUMENTS: TypeAdapter[tuple[ServeOptions, Path]] = TypeAdapter(tuple[ServeOptions, Path])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -618,7 +618,6 @@ def started(options: ServeOptions) -> Iterator[tuple[subprocess.Popen[str], str,
     """Start a server with two worker processes; yield it, its address, and the lines that it writes from then on."""
     models = [argument for folder in options.model or () for argument in ("--model", str(folder))]
     command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", "2", *models]
-    command += ["--unload", "inf"]  # workers receive the options as JSON, which has no infinity
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stderr is not None
         url = next(word for word in process.stderr.readline().split() if word.startswith("http")).rstrip(";")
