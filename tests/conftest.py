@@ -15,7 +15,7 @@ from translate import machine  # which imports no torch: the process that starts
 # No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change. The
 # examples are thus the same in each run, and few must do; HYPOTHESIS_PROFILE=wide draws many others.
 QUIET = [HealthCheck.too_slow]
-settings.register_profile("suite", deadline=None, suppress_health_check=QUIET, derandomize=True, max_examples=40)
+settings.register_profile("suite", deadline=None, suppress_health_check=QUIET, derandomize=True, max_examples=30)
 settings.register_profile("wide", deadline=None, suppress_health_check=QUIET, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

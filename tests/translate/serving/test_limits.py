@@ -136,7 +136,7 @@ pipeline.missing = endless
 """
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGHUP, 2)])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGHUP, 2)])
 def test_a_signal_ends_a_server_whose_thread_is_busy(
     options: ServeOptions, tmp_path: Path, number: signal.Signals, workers: int
 ) -> None:
