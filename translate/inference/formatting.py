@@ -607,7 +607,7 @@ class _Placement:
         return is_letter and source[stop : stop + 1].isalpha() and not _LETTER.search(without_symbols(source[:start]))
 
     def _around(self, lo: int, hi: int) -> Span:
-        """Return where units of the target, of which there is one at least, start and stop."""
+        """Return the span of the units `lo` to `hi - 1` of the target, at least one."""
         return self.units[lo][0], self.units[hi - 1][1]
 
     def _place(self, parent: _Node) -> None:
