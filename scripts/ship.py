@@ -148,13 +148,15 @@ def trained(direction: str, updates: int | None) -> Path:
     changes = []
     if updates is not None:
         changes = [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
-        changes += ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
+        changes.append("training.warmup_steps=5")
     for stage in stages(direction):
         print(f"# {stage}", flush=True)
         name, _, number = stage.rpartition("-")
         arguments = [os.path.relpath(RECIPE / f"{stage}.toml"), "--resume", "--run", str(RUNS / stage)]
         arguments += [] if number == "1" else ["--from", str(RUNS / f"{name}-{int(number) - 1}")]
-        arguments += [argument for change in changes for argument in ("--set", change)]
+        sides = {source.side for source in load(RECIPE / f"{stage}.toml").data.mono_sources if updates is not None}
+        few = [f"data.mono.{side}.lines={TOY_LINES}" for side in sorted(sides)]
+        arguments += [argument for change in [*changes, *few] for argument in ("--set", change)]
         options = parse(TrainOptions, "train", arguments)
         ended = RUNS / stage / ENDED
         if ended.exists() and read_json(ended) == digests(options):

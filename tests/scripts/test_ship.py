@@ -155,9 +155,10 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
         first = CONFIG.replace('source = "de"\ntarget = "en"', languages)
         first = first.replace("vocab_size = 400", 'vocab_size = 400\ntags = ["<BT>"]')
         earlier = f"{other}-1" if name == "de-en" else f"{other}-2"
-        back = f'weights.mono = 1\nmono = {{ model = "runs/{earlier}", method = "greedy" }}'
+        back_keys = f'model = "runs/{earlier}", method = "greedy"'
+        back = f"weights.mono = 1\nmono = {{ {back_keys} }}"
         both = f'model = "runs/{name}-2", method = "beam", beam_size = 2, rerank = "runs/{other}-2"'
-        third = f'weights.mono = 1\nmono = {{ {both}, side = "source" }}'
+        third = f"weights.mono = 1\nmono.source = {{ {both} }}\nmono.target = {{ {back_keys} }}"
         for stage, mono in ((1, ""), (2, back), (3, third)):
             text = first.replace('library = "library.toml"', f'library = "library.toml"\n{mono}')
             (recipe / f"{name}-{stage}.toml").write_text(text, encoding="utf-8")

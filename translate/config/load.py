@@ -20,6 +20,8 @@ A corpus is a source as in `data.train`, and may also have
     use         "evaluation" for public test sets: no training text, but held out from it
 
 The table `data.mono` has keys that all corpora of kind "mono" share, such as `model`; those of a corpus go before them.
+Its tables `data.mono.source` and `data.mono.target` have the keys for texts of one side; without them, `data.mono.side`
+chooses the side.
 """
 
 import difflib
@@ -38,6 +40,7 @@ from translate.errors import UserError, reason
 
 LIBRARY_KEYS = ("library", "weights", "mono")
 _LIBRARY_NOTES = ("licence", "origin", "language", "use")
+_SIDES = ("source", "target")
 
 Schema = TypeVar("Schema", bound=Section)
 
@@ -157,6 +160,9 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     for key, kind in (("weights", dict), ("mono", dict), ("train", list)):
         if not isinstance(value := data.get(key, kind()), kind):
             raise UserError(f"{where}: data.{key} = {_shown(value)}: must be a {'table' if kind is dict else 'list'}")
+    for side, keys in _by_side(data).items():
+        if not isinstance(keys, dict):
+            raise UserError(f"{where}: data.mono.{side} = {_shown(keys)}: must be a table")
     groups = read_library(Path(name))
     weights = data.get("weights", {})
     known = {*groups, *(corpus for group in groups.values() for corpus in group)}
@@ -225,13 +231,29 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
     weights = data.get("weights", {})
     for group, corpora in groups.items():
         for name, corpus in corpora.items():
-            shared = data.get("mono", {}) if corpus.get("kind") == "mono" else {}
-            weight, whole = weights.get(name, weights.get(group, 0)), {**shared, **corpus}
+            weight, whole = weights.get(name, weights.get(group, 0)), {**_shared(corpus, data), **corpus}
             where = f"{data['library']}: {group}.{name}"
             if weight and _fits(whole, data, where):
                 source = {**_source(whole, data), "weight": float(weight)}
                 _check_source(with_codes(source, data), where)
                 yield source
+
+
+def _shared(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of data.mono for a corpus: with tables by side, those of the side that has its language."""
+    if corpus.get("kind") != "mono":
+        return {}
+    keys = {key: value for key, value in data.get("mono", {}).items() if key not in _SIDES}
+    if not (sides := _by_side(data)):
+        return keys
+    fitting = (side for side in sides if data.get(side) == corpus.get("language"))
+    side = corpus.get("side") or next(fitting, next(iter(sides)))  # `_fits` refuses the language of another side
+    return {**keys, "side": side, **sides.get(side, {})}
+
+
+def _by_side(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables data.mono.source and data.mono.target, as far as they are given."""
+    return {side: data["mono"][side] for side in _SIDES if side in data.get("mono", ())}
 
 
 class _OneSource(Section):
@@ -251,10 +273,10 @@ def _source(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any
     source = {key: value for key, value in corpus.items() if key not in _LIBRARY_NOTES}
     if isinstance(paths := source.get("paths"), dict):
         del source["paths"]
-        source |= {side: path for side in ("source", "target") if (path := paths.get(data.get(side))) is not None}
+        source |= {side: path for side in _SIDES if (path := paths.get(data.get(side))) is not None}
     elif "kind" not in source and "path" in source:
         path = source.pop("path")
-        source |= {side: path.replace("{language}", f"{{{side}}}") for side in ("source", "target")}
+        source |= {side: path.replace("{language}", f"{{{side}}}") for side in _SIDES}
     return source
 
 
@@ -264,7 +286,7 @@ def _fits(corpus: Mapping[str, Any], data: Mapping[str, Any], where: str) -> boo
     UserError, which begins with `where`, if the language is not known.
     """
     side = corpus.get("side", "target")
-    if corpus.get("kind") != "mono" or side not in ("source", "target"):  # validation refuses another side
+    if corpus.get("kind") != "mono" or side not in _SIDES:  # validation refuses another side
         return True
     if not isinstance(language := corpus.get("language"), str):
         raise UserError(f'{where}: has no language; add the code of its text, such as language = "de"')

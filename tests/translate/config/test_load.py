@@ -241,6 +241,20 @@ def test_a_corpus_may_have_keys_of_its_own_which_go_before_those_of_all(choice: 
     assert only.path == "text.de.xz"
 
 
+def test_texts_of_both_sides_have_keys_of_their_side(choice: Path) -> None:
+    """German text is translated, English text translated back."""
+    source, target = 'data.mono.source={model="a", method="beam", lines=5}', 'data.mono.target={model="b", lines=7}'
+    shared = ["data.weights.mono=3", "data.mono.tag=false", 'data.mono.method="greedy"', "data.mono.lines=3"]
+    both = load(choice, [*shared, source, target]).data.mono_sources
+    assert {(s.path, s.side, s.model, s.method, s.lines, s.tag) for s in both} == {
+        ("text.de.xz", "source", "a", "beam", 5, False),
+        ("text.en.xz", "target", "b", "greedy", 7, False),
+    }
+    for table, path in (source, "text.de.xz"), (target, "text.en.xz"):
+        (only,) = load(choice, [*shared, table]).data.mono_sources
+        assert only.path == path
+
+
 @pytest.mark.parametrize("language", ["", ", language = 3"])
 def test_text_whose_language_is_unknown_is_refused_if_it_is_chosen(choice: Path, language: str) -> None:
     library = write(
@@ -328,6 +342,7 @@ def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_re
         ("data.weights.news=true", "data.weights.news = true: must be a number from 0 to 1000"),
         ("data.weights=3", "data.weights = 3: must be a table"),
         ("data.mono=3", "data.mono = 3: must be a table"),
+        ("data.mono.source=3", "data.mono.source = 3: must be a table"),
         ("data.train=3", "data.train = 3: must be a list"),
         ('data.library="none.toml"', "none.toml: cannot read the config file"),
         ("data.library=3", "data.library = 3: must be the path of a TOML file"),
