@@ -45,13 +45,14 @@ _ENDS = re.compile(
 )
 _RULES = re.compile("cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
 _POINTS = re.compile(
-    "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|nolinebreak|hypertarget|phantomsection|null"
+    "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|no(?:line|page)break|hypertarget"
+    "|phantomsection|null"
 )
 _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[lLij]|l?dots|text(?:en|em)dash")
 # Macros without arguments; {} may follow one.
 _ALONE = re.compile(
     rf"(?:{_ENDS.pattern})|(?:{_LETTERS.pattern})|[gf][lr]qq?|[-%&$#_{{}} ,/S]|euro|(?:no)?indent|protect|null"
-    "|phantomsection|nolinebreak|pause"
+    "|phantomsection|no(?:line|page)break|pause"
 )
 # After a macro or the beginning of an environment: an option, also that of a rule, or the slides of beamer it is on.
 _OPTION = re.compile(
@@ -80,7 +81,8 @@ _SAID = {
 _KNOWN = {
     **dict.fromkeys(("part", "paragraph", "subparagraph", "caption"), "*[{"),
     **dict.fromkeys(("footnotetext", "marginpar"), "[{"),
-    **dict.fromkeys(("subtitle", "frametitle", "framesubtitle", "subject"), "[{"),
+    **dict.fromkeys(("title", "subtitle", "frametitle", "framesubtitle", "author", "date", "subject"), "[{"),
+    **dict.fromkeys(("linebreak", "nolinebreak", "pagebreak", "nopagebreak"), "["),
     **dict.fromkeys(("parencite", "autocite", "textcite", "footcite"), "*[[{"),
 }
 _CODE = re.compile(r"(?:[vV]erbatim|lstlisting|minted|comment|tikzpicture|filecontents|alltt|thebibliography)\*?")

@@ -303,6 +303,7 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
         (r"\section{The \texorpdfstring{$\alpha$}{alpha} rays}", ["The <g2><g3/></g2> rays", "alpha"]),
         (r"A picture \includegraphics[alt={Of a house},width=2cm]{a} there", ["A picture <g2/> there", "Of a house"]),
         (r"\addcontentsline{toc}{section}{The sources}", ["The sources"]),
+        (r"One word\pagebreak[3] and\nopagebreak[2] more", ["One word", "and<g2></g2> more"]),
         (r"Some [in brackets] and \LaTeX{} [too]", ["Some [in brackets] and <g2/> [too]"]),
     ],
 )
@@ -331,6 +332,13 @@ def test_a_title_in_an_option_stays_one_value(option: str) -> None:
 def test_titles_and_dates_of_the_preamble_are_texts(title: str) -> None:
     data = rf"\documentclass{{beamer}}\title{{{title}}}\date{{In May}}\begin{{document}}\end{{document}}".encode()
     assert texts("a.tex", data) == [*["A title"] * title.count("A title"), "In May"]
+
+
+@pytest.mark.parametrize("macro", ["title", "subtitle", "date", "section", "caption", "frametitle"])
+def test_both_forms_of_a_title_are_texts(macro: str) -> None:
+    """The name of an author, who may have two forms too, is none."""
+    data = rf"\begin{{document}}\author[Jan]{{Jan Schmidt}}\{macro}[Short]{{A longer title}}\end{{document}}".encode()
+    assert texts("a.tex", data) == ["Short", "A longer title"]
 
 
 def test_a_tie_before_a_reference_stays() -> None:
