@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from translate.documents.document import Reading
-from translate.documents.edits import other_codes, variables
+from translate.documents.edits import is_icu, other_codes, variables, without_quotations
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -110,9 +110,12 @@ class Strings(Parts):
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with translations; one that has other variables than its text is reported and left out."""
-        kept = list(translations)
+        kept, has_icu = list(translations), is_icu("\n".join(unit.text for unit in self.units))
         for n, (unit, translation) in enumerate(zip(self.units, translations, strict=True)):
-            if translation is not None and (wrong := other_codes(unit.text, translation, variables)):
+            if translation is None or translation == unit.text:
+                continue
+            kept[n] = without_quotations(translation, unit.text) if has_icu else translation
+            if wrong := other_codes(unit.text, translation, variables):
                 kept[n] = None
                 where = f"{self._reading.name}, {unit.place}"
                 self._reading.report(f"{where}: is not translated, as the translation {wrong}")

@@ -249,6 +249,11 @@ def is_icu(text: str) -> bool:
     return _ICU.search(text) is not None
 
 
+def without_quotations(translation: str, source: str) -> str:
+    """Return a message of ICU in which an apostrophe before a brace is doubled, unless its source quotes braces."""
+    return translation if _QUOTED.search(source) else _QUOTED.sub("''", translation)
+
+
 def closings(text: str) -> dict[int, int]:
     """Return the end of each pair of brackets or braces, by where it begins."""
     found, opened = dict[int, int](), {"}": list[int](), ")": list[int]()}
@@ -373,9 +378,7 @@ class Values:
             if not translation.strip():
                 raise UnwritableError("is empty")
             text = value.plain.restored(translation)
-            if self.is_icu and not _QUOTED.search(value.plain.source):
-                text = _QUOTED.sub("''", text)
-            text = value.encode(text)
+            text = value.encode(without_quotations(text, value.plain.source) if self.is_icu else text)
             if not self.file.holds(text):
                 raise UnwritableError(
                     f"has characters that {self.file.encoding}, the encoding of the file, does not have"

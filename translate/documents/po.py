@@ -23,11 +23,13 @@ from translate.documents.edits import (
     Text,
     UnwritableError,
     edited,
+    is_icu,
     plain,
     tag_name,
     variables,
     with_mnemonic,
     without_mnemonic,
+    without_quotations,
 )
 from translate.errors import UserError
 
@@ -265,6 +267,7 @@ class Catalog:
         self._plurals = self._read_plurals()
         tag = tag_name(file.text)
         self._slots = [slot for entry in self._entries if not entry.is_header for slot in self._read_slots(entry, tag)]
+        self._is_icu = any(is_icu(slot.plain.source) for slot in self._slots)
         self._width = _width([one for entry in self._entries for one in (*entry.parts.values(), *entry.forms)])
         self._check_language()
 
@@ -360,6 +363,7 @@ class Catalog:
         if slot.is_printf:
             translation = _without_new_conversions(translation, slot.plain.text)
         text = slot.plain.restored(translation)
+        text = without_quotations(text, slot.plain.source) if self._is_icu else text
         if not text.strip():
             raise UnwritableError("is empty")
         if not self._file.holds(text):

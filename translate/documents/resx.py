@@ -15,6 +15,7 @@ from translate.documents.edits import (
     Text,
     Value,
     Values,
+    is_icu,
     plain,
     tag_name,
     variables,
@@ -46,7 +47,8 @@ def read(data: bytes, reading: Reading) -> Values:
     converted, encoding = decoded(data, reading.name)
     entries = [one for one in _entries(converted, reading) if _is_translated(one)]
     file, newline = Text(converted.decode(), encoding), "\r\n" if b"\r\n" in converted else "\n"
-    tag = tag_name("\n".join(_text(one) for one in entries))
+    texts = "\n".join(_text(one) for one in entries)
+    tag = tag_name(texts)
     values, start, place = list[Value](), 0, 0
     for one in entries:
         span = []
@@ -54,7 +56,7 @@ def read(data: bytes, reading: Reading) -> Values:
             place, start = place + len(converted[start:at].decode()), at
             span.append(place)
         values.append(_value(one, span, tag, file, newline))
-    return Values(file, reading, values)
+    return Values(file, reading, values, is_icu=is_icu(texts))
 
 
 def _entries(data: bytes, reading: Reading) -> Iterator[_Data]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from translate.documents.document import Reading
-from translate.documents.edits import Text, Value, Values, plain, tag_name
+from translate.documents.edits import Text, Value, Values, is_icu, plain, tag_name
 from translate.documents.xcstrings import find_codes
 
 _TOKEN = re.compile(
@@ -24,7 +24,7 @@ def read(data: bytes, reading: Reading) -> Values:
     is_wide = data[1:2] == b"\0" or data[:1] == b"\0"  # the first character is of ASCII, and no mark is before it
     encoding = ("utf-16-be" if data[:1] == b"\0" else "utf-16-le") if is_wide else "utf-8"
     file = Text.read(data, reading, encoding)
-    return Values(file, reading, list(_values(file, reading)))
+    return Values(file, reading, list(_values(file, reading)), is_icu=is_icu(file.text))
 
 
 def _values(file: Text, reading: Reading) -> Iterator[Value]:

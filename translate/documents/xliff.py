@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from translate.documents.document import Reading, Unit
-from translate.documents.edits import other_codes, variables
+from translate.documents.edits import is_icu, other_codes, variables, without_quotations
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -174,14 +174,16 @@ class Xliff:
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with targets; see `ParsedDocument`."""
         given, places = dict[Content, str](), [(text, content) for text in self._texts() for content in text.contents]
+        has_icu = is_icu("\n".join(content.text(self.tag) for _, content in places))
         for (text, content), translation in zip(places, translations, strict=True):
             if translation is None or translation == self._done(text):
                 continue
-            if wrong := other_codes(content.text(self.tag), translation, variables):
+            source = content.text(self.tag)
+            if wrong := other_codes(source, translation, variables):
                 where = f"{self.reading.name}, {content.place.part}"
                 self.reading.report(f"{where}: is not translated, as the translation {wrong}")
             else:
-                given[content] = translation
+                given[content] = without_quotations(translation, source) if has_icu else translation
         if not given:
             return encoded(b"".join(map(self._unchanged, self.pieces)), self.encoding)
         return encoded(b"".join(self._written(piece, given) for piece in self.pieces), self.encoding)

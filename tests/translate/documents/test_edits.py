@@ -162,3 +162,31 @@ def test_patterns_of_dates_are_codes(pattern: str) -> None:
 )
 def test_other_letters_are_no_patterns_of_dates(text: str) -> None:
     assert not variables(text)
+
+
+_ICU_FILES = {
+    "a.xlf": '<xliff version="1.2"><file source-language="en" target-language="de"><body>{}</body></file></xliff>',
+    "a.po": "{}",
+    "a.strings": "{}",
+    "a.resx": "<root>{}</root>",
+    "strings.xml": "<resources>{}</resources>",
+}
+_ICU_ENTRIES = {
+    "a.xlf": '<trans-unit id="{0}"><source>{1}</source></trans-unit>',
+    "a.po": '\nmsgid "{1}"\nmsgstr ""\n',
+    "a.strings": '"{0}" = "{1}";\n',
+    "a.resx": '<data name="{0}"><value>{1}</value></data>',
+    "strings.xml": '<string name="{0}">{1}</string>',
+}
+
+
+@pytest.mark.parametrize("is_icu", [True, False])
+@pytest.mark.parametrize("name", _ICU_FILES)
+def test_an_apostrophe_before_a_variable_quotes_nothing_in_a_file_of_icu(name: str, is_icu: bool) -> None:
+    """Only the plural says that the other messages are read as those of ICU too."""
+    other = "{n, plural, one {# file} other {# files}}" if is_icu else "No files"
+    entries = "".join(_ICU_ENTRIES[name].format(key, text) for key, text in {"a": "Open {x} now", "b": other}.items())
+    data = _ICU_FILES[name].replace("{}", entries).encode()
+    after = translated(name, data, lambda text: text.replace("{x} now", "'{x}' it's")).decode().replace("\\'", "'")
+    assert ("''{x}' it's" in after) is is_icu
+    assert ("'{x}' it's" in after) is True
