@@ -112,9 +112,7 @@ class _Parser:
             assert expression  # of any length
             place = expression.end()
             if self._text.startswith("->", place):
-                number = _NUMBER.fullmatch(expression[0])
-                is_ordinal = number is not None and _ORDINAL.search(number[2]) is not None
-                place = self._variants(place + 2, pattern, depth, number[1] if number and is_ordinal else "")
+                place = self._variants(place + 2, pattern, depth, _ordinal(expression[0]))
             if self._text.startswith("}", place):
                 return place + 1
             if not self._text.startswith("{", place) or depth > _DEEPEST:
@@ -163,11 +161,20 @@ def _values(file: Text, pattern: _Pattern, reading: Reading, tag: str, newline: 
         yield from _values(file, one, reading, tag, newline)
 
 
+def _ordinal(expression: str) -> str:
+    """Return the variable whose ordinal an expression is; "" for another expression."""
+    number = _NUMBER.fullmatch(expression)
+    return number[1] if number and _ORDINAL.search(number[2]) else ""
+
+
 def _with_number(body: Plain, ordinal: tuple[str, str] | None, reading: Reading) -> Plain:
-    """Return the text of a variant with a number for the variable whose ordinal it is for."""
+    """Return a text with a number for the variable whose ordinal is in it, or that of the variant that it is."""
     if ordinal is None:
-        return body
+        found = (_ordinal(body.source[start + 1 : stop - 1]) for start, stop in _placeables(body.source))
+        ordinal = next(filter(None, found), ""), "other"  # without a selector, the words are for most numbers
     variable, category = ordinal
+    if not variable:
+        return body
     held = [tag for tag, code in body.held.items() if re.search(rf"\${re.escape(variable)}(?![\w-])", code)]
     codes = "|".join([rf"\{{\s*\${re.escape(variable)}\s*\}}", *map(re.escape, held)])
     number = ordinal_number(category, reading.source, reading.target)

@@ -117,7 +117,7 @@ def test_variants_for_ordinals_have_a_number_for_their_variable(code: str) -> No
    *[other] {code}th day of {{ $n2 }}
  }}
 b = {{ $n ->
-   *[other] {code} days
+   *[other] {{ $n }} days
  }}
 """.encode()
     first, second, third = texts("a.ftl", data)
@@ -128,3 +128,14 @@ b = {{ $n ->
     reports: list[str] = []
     assert translated("a.ftl", data, lambda text: text.replace("21", "ein"), reports=reports) == data
     assert len(reports) == 1
+
+
+def test_an_ordinal_without_variants_has_a_number_for_its_variable() -> None:
+    data = (
+        b'a = The { NUMBER($n, type: "ordinal") }th day of { $m }\nb = The { NUMBER($n, minimumFractionDigits: 1) }th\n'
+    )
+    first, second = texts("a.ftl", data)
+    assert first.startswith("The 24th day of {")
+    assert "24" not in second
+    after = translated("a.ftl", data, lambda text: text.replace("th day of", ". Tag von"))
+    assert after == data.replace(b"th day of", b". Tag von")
