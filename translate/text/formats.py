@@ -219,7 +219,9 @@ def written(text: str, piece: Piece) -> str:
         from translate.text.scalars import scalar_of
 
         new = None if text == content(piece) else scalar_of(text, piece.text, piece.form)
-        return piece.text if new is None else wrapped(new, piece.text) or new
+        if new is None or piece.form == "toml":  # whose strings in quotation marks have one line
+            return new or piece.text
+        return wrapped(new, piece.text) or new
     if piece.form == "code":
         return piece.text
     if piece.form == "capitals":

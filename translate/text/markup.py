@@ -108,6 +108,12 @@ _BEGINS_NODE = re.compile(r"""-\s|#|["']?[\w.-]+["']?\s*:(?!\S)""")
 _QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""", re.DOTALL)
 _COMMENT = re.compile(r"\s#")
 _BLOCK_OF_YAML = re.compile(r"[|>][-+\d]{0,2}")  # the text is in the next lines
+# Of TOML, a string in several lines: its key, which people may read, and what is left of it in a line.
+_OPENS_STRING = re.compile(rf"""\s*["']?(?:(?P<read>{_READ_KEYS})|[\w.-]+)["']?\s*=\s*(?P<quote>\"{{3}}|'{{3}})""")
+_ENDS_STRING = {
+    '"': re.compile(r"""(?P<text>(?:[^"\\]|\\.|"(?!""))*+"{0,2})\"{3}""", re.DOTALL),
+    "'": re.compile(r"""(?P<text>(?:[^']|'(?!''))*+'{0,2})'{3}"""),
+}
 _READ_CODE = re.compile(
     r"""(?:lang|language|locale)\s*[:=]\s+["']?(?P<code>[a-z]{2,3}(?:[-_]\w{2,4})*)["']?\s*(?:#.*)?\s*\Z"""
 )
@@ -518,13 +524,14 @@ def _metadata(lines: list[str]) -> Iterator[Piece]:
         line = waiting.popleft()
         if code := _READ_CODE.match(line):
             yield from _around(line, *code.span("code"), "code")
+        elif syntax == "toml" and (opened := _OPENS_STRING.match(line)):
+            yield from _long_string(line, opened, waiting)
         elif (value := _READ_VALUE.match(line)) and not _is_target(value, lines[0]):
             n_below = _n_below(waiting, len(value["before"])) if syntax == "yaml" else 0
             below = [waiting.popleft() for _ in range(n_below)]
             if below and _BLOCK_OF_YAML.fullmatch(value["value"]):
                 yield Piece(line, translate=False)
-                first = next(line for line in below if line.strip())
-                yield from _blocks(iter(below), len(first) - len(first.lstrip(" ")))
+                yield from _indented_blocks(below)
             else:
                 text = "".join([line, *below])
                 stop = _end_of_scalar(text, value.start("value")) if below else value.end("value")
@@ -565,6 +572,34 @@ def _scalar(text: str, start: int, stop: int, syntax: "Syntax") -> Iterator[Piec
     value = text_of(text[start:stop], syntax)
     is_read = value and value == text_of(text[start:], syntax) and "\n" not in value and re.search(r"[^\W\d_]", value)
     yield from _around(text, start, stop, syntax) if is_read else [Piece(text, translate=False)]
+
+
+def _long_string(line: str, opened: re.Match[str], waiting: deque[str]) -> Iterator[Piece]:
+    """Yield the pieces of a string of TOML in several lines, of which the first is given; its text is Markdown.
+
+    A string with escapes is copied, unless its lines are one that continues.
+    """
+    start, ending = opened.end(), _ENDS_STRING[opened["quote"][0]]
+    inner, rest = list[str](), line[start:]
+    while not (end := ending.match(rest)) and waiting:
+        inner.append(rest)
+        rest = waiting.popleft()
+    text, after = "".join([*inner, end["text"] if end else rest]), rest[end.end("text") :] if end else ""
+    if not opened["read"] or not end:
+        yield Piece(line[:start] + text + after, translate=False)
+    elif opened["quote"] == "'''" or "\\" not in text:
+        yield Piece(line[:start], translate=False)
+        yield from _indented_blocks(text.splitlines(keepends=True))
+        yield Piece(after, translate=False)
+    else:
+        whole = line[:start] + text + after
+        yield from _scalar(whole, start - 3, len(line[:start] + text) + 3, "toml")
+
+
+def _indented_blocks(lines: Sequence[str]) -> Iterator[Piece]:
+    """Yield the pieces of Markdown that is indented as its first line."""
+    first = next((line for line in lines if line.strip()), "")
+    return _blocks(iter(lines), len(first) - len(first.lstrip(" ")))
 
 
 def _end_of_scalar(text: str, start: int) -> int:

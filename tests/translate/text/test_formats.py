@@ -477,6 +477,36 @@ def test_front_matter_in_toml_has_strings_that_people_read() -> None:
     assert language("markdown", page) == ['"a"', "'b'", "z"]
 
 
+@pytest.mark.parametrize("quote", ['"""', "'''"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\na b\nc d.\n\n- e\n- f\n", ["a b\nc d.", "e", "f"]),
+        ("a b", ["a b"]),
+        ("\n    a b\n    c\n", ["a b\n    c"]),
+        ('\na "b" it\'s', ['a "b" it\'s']),
+        ('\ntitle = "a b"\n', ['title = "a b"']),
+    ],
+)
+def test_strings_of_toml_in_several_lines_are_markdown(quote: str, text: str, expected: list[str]) -> None:
+    page = f"+++\nx = {quote}\ntitle = 'y'\n{quote}\ndescription = {quote}{text}{quote} # c\ntitle = 'z'\n+++\n"
+    assert language("markdown", page) == [*expected, "'z'"]
+    written = "".join(piece.text.upper() if piece.translate else piece.text for piece in read("markdown", page))
+    before, after = (tomllib.loads(one.strip("+\n")) for one in (page, written))
+    assert after == before | {"description": before["description"].upper(), "title": "Z"}
+
+
+def test_a_continued_string_of_toml_is_one_text() -> None:
+    page = '+++\ndescription = """\\\n  Ein Satz, \\\n  der "weitergeht"."""\nsummary = """a\\tb\nc"""\n+++\n'
+    (piece,) = [piece for piece in read("markdown", page) if piece.translate]
+    paragraph = Paragraph(piece, "markdown")
+    assert paragraph.plain == 'Ein Satz, der "weitergeht".'
+    laid_out = paragraph.laid_out('A "sentence" that\tgoes on')
+    assert laid_out is not None
+    assert tomllib.loads(f"a = {laid_out}") == {"a": 'A "sentence" that\tgoes on'}
+    assert paragraph.laid_out(paragraph.plain) == piece.text
+
+
 @pytest.mark.parametrize("fence", ["```", "~~~~", ":::"])
 @pytest.mark.parametrize(
     ("directive", "expected"),
