@@ -74,17 +74,18 @@ _PROPERTIES = {"w:rPr", "a:rPr", "x:rPr"}
 _HOLDERS = {"w:t", "a:t", "x:t"}  # of the text of a run
 _DROPPED = {"w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen"}  # they belong to the words of the source
 _BEGUN, _BEGINNINGS = (  # elements, and those at their beginning that belong to their start tag
-    {"w:sdt", "w:smartTag", "w:customXml"},
-    {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr"},
+    {"w:sdt", "w:smartTag", "w:customXml", "w:ruby"},
+    {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr", "w:rubyPr", "w:rt", "w:rubyBase"},
 )
+_INNER, _OUTER = {"w:sdtContent", "w:rubyBase"}, {"w:sdt", "w:ruby"}  # the end tags of both are one
 _ELEMENTS = {
     Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description",
     Role.PAIR: "w:r w:t w:hyperlink w:ins w:moveTo w:smartTag w:sdt w:sdtContent w:fldSimple w:customXml w:dir w:bdo "
-    "a:r a:t x:r x:t",
+    "w:ruby w:rubyBase a:r a:t x:r x:t",
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
     Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld",
     Role.TEXT: "w:noBreakHyphen",
-    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText w:ruby x:rPh c:numCache c:numLit cx:numDim",
+    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText w:rt x:rPh c:numCache c:numLit cx:numDim",
     Role.LANGUAGE: "dc:language",
 }
 _TEXTS = {
@@ -121,6 +122,7 @@ _CONTROLS = re.compile(
 _CUSTOM = re.compile("(?:application|text)/xml")  # of parts with custom XML
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
+_DROP_CAP = re.compile(rb"""<(?:\w+:)?framePr\s[^<>]*?dropCap\s*=\s*["'](?:drop|margin)""")
 _ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a line break of PowerPoint
 # Fields that show nothing where they are, such as entries of an index.
 _HIDDEN_FIELD = re.compile(rb">\s*(?:XE|TC|TA|RD|SET|ASK|PRIVATE)\b")
@@ -275,6 +277,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         changes=changes,
         language=language,
         contents=lambda start, atoms, place: _contents(start, atoms, place, kept, code),
+        goes_on=_is_drop_cap,
     )
 
 
@@ -309,6 +312,12 @@ def _prompts() -> Callable[[Token], Role | None]:
 # Paragraphs
 
 
+def _is_drop_cap(atoms: Sequence[Atom]) -> bool:
+    """Return whether a paragraph is the first letter, or the first word, of the next one."""
+    is_first = not any(atom.token.name == "w:p" for atom in atoms)
+    return is_first and bool(atoms) and _DROP_CAP.search(as_read(atoms[0].raw)) is not None
+
+
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCells, code: "_Code") -> list[Piece]:
     """Return the unit of a paragraph or cell, or its bytes."""
     holder = next((atom.token for atom in atoms if atom.token.name in _HOLDERS and atom.kind is AtomKind.OPEN), None)
@@ -323,14 +332,18 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
     held = Holder(
         name=_name(holder.raw), has_lines=holder.name == "x:t", says_space=holder.name != "a:t", hyphen=hyphen
     )
-    return paragraph(_Reader(code).items(atoms), original, place, held)
+    starts = (n for n, atom in enumerate(atoms, start=1) if atom.token.name == "w:p" and atom.token.kind is Kind.START)
+    start_of_text = next(starts, 0)
+    initial, items = (_Reader(code).items(part) for part in (atoms[:start_of_text], atoms[start_of_text:]))
+    return paragraph(items, original, place, held, initial=initial)
 
 
 class _Reader:
     """Reads a paragraph.
 
     A field is a run with its beginning, runs with its instruction, a run that separates, runs with its result, and a
-    run with its end. All before the result opens a pair, and the end closes it.
+    run with its end. All before the result opens a pair, and the end closes it. Ruby is in a run, and the words that it
+    annotates are in runs within that: the ends of the outer run belong to the pair.
     """
 
     def __init__(self, code: "_Code") -> None:
@@ -340,7 +353,8 @@ class _Reader:
         self._code: Item | None = None  # a field whose result has not begun
         self._depth = 0  # of fields within the instruction of a field
         self._holder = b""  # the start tag of the text that has begun; white space elsewhere is none
-        self._content_end = list[Piece]()  # of a content control
+        self._inner_end = list[Piece]()  # of a content control or ruby
+        self._ruby_run = TextRun()
 
     def items(self, atoms: Sequence[Atom]) -> list[Item]:
         """Return the items."""
@@ -387,11 +401,18 @@ class _Reader:
             self._field(item, atom.token.attributes.get("w:fldCharType", ""))
         elif last and last.kind is AtomKind.OPEN and last.token.name in _BEGUN and name in _BEGINNINGS:
             last.parts += item.parts
-        elif name == "w:sdtContent" and atom.kind is AtomKind.CLOSE:
-            self._content_end = [*atom.raw]
-        elif name == "w:sdt" and atom.kind is AtomKind.CLOSE:
-            item.parts = [(TextRun(), [*self._content_end, *atom.raw])]
-            self._content_end = []
+        elif name in _INNER and atom.kind is AtomKind.CLOSE:
+            self._inner_end = [*atom.raw]
+        elif name in _OUTER and atom.kind is AtomKind.CLOSE:
+            ends = [*self._inner_end, *atom.raw]
+            if name == "w:ruby":
+                self._run, self._ruby_run = self._ruby_run, TextRun()
+                ends.append(self._run.closing)
+            item.parts, self._inner_end = [(TextRun(), ends)], []
+            self._add(item)
+        elif name == "w:ruby" and atom.kind is AtomKind.OPEN:
+            self._run, self._ruby_run = TextRun(), self._run
+            item.parts = [(TextRun(), [self._ruby_run.opening, *self._ruby_run.properties, *atom.raw])]
             self._add(item)
         elif name in ("w:commentRangeStart", "w:bookmarkStart", "w:commentRangeEnd", "w:bookmarkEnd"):
             item.kind = AtomKind.OPEN if name.endswith("Start") else AtomKind.CLOSE

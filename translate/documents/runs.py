@@ -18,6 +18,7 @@ from translate.documents.xml import (
     Mark,
     Piece,
     Place,
+    Tagged,
     Token,
     core,
     with_divided_ends,
@@ -102,25 +103,40 @@ class Holder:
 
 
 def paragraph(
-    items: Sequence[Item], original: list[Piece], place: Place, holder: Holder, *, collapses: bool = False
+    items: Sequence[Item],
+    original: list[Piece],
+    place: Place,
+    holder: Holder,
+    *,
+    initial: Sequence[Item] = (),
+    collapses: bool = False,
 ) -> list[Piece]:
     """Return the unit of a paragraph, or its bytes if it has no text.
 
     Args:
         original: all pieces of the paragraph.
+        initial: those before `items`, of a paragraph that holds the first letter of the text.
         collapses: whether white space is as one space.
     """
-    paired = _with_pairs(items)
-    if paired is None or not any(item.text.strip() for item in paired):
+    paired, before = _with_pairs(items), _with_pairs(initial)
+    if paired is None or before is None or not any(item.text.strip() for item in paired):
         return original
     if any(run.size > _LARGEST_RUN for run in {id(item.run): item.run for item in paired}.values()):
         raise UserError(f"{place.name}, {place.part}: it has a format of more than {_LARGEST_RUN:,} bytes; simplify it")
     root = _set_bases(paired)
     divided = [item for item in with_divided_ends(_with_formats(paired, root)) if isinstance(item, Item)]
     start, stop = core(divided)
-    around = divided[:start], divided[stop:]
+    around = [*before, *divided[:start]], divided[stop:]
+    initial_text = "".join(item.text for item in around[0]) if initial else ""
     content = _Paragraph(
-        divided[start:stop], place, collapses, original=original, around=around, root=root, holder=holder
+        divided[start:stop],
+        place,
+        collapses,
+        original=original,
+        around=around,
+        root=root,
+        holder=holder,
+        initial=initial_text,
     )
     return [content]
 
@@ -253,17 +269,25 @@ class _Paragraph(Content):
         around: the items before the first word and after the last.
         root: the format of plain text.
         holder: how a text is written.
+        initial: the text before the first word, if the first letter of that, or the word before it, is a drop cap in a
+            paragraph of its own; otherwise "".
     """
 
     original: list[Piece] = field(kw_only=True)
     around: tuple[Sequence[Item], Sequence[Item]] = field(kw_only=True)
     root: TextRun = field(kw_only=True)
     holder: Holder = field(kw_only=True)
+    initial: str = field(kw_only=True)
 
     @property
     def raw(self) -> list[Piece]:
         """The pieces of the paragraph as the file has them."""
         return self.original
+
+    def tagged(self, tag: str) -> Tagged:
+        """Return the text with its tags, and what they stand for."""
+        found = super().tagged(tag)
+        return found._replace(text=self.initial + found.text)
 
     def write(self, translation: str, tag: str) -> list[Piece]:
         """Return a translation in new runs; UserError if its tags are not those of the text."""
@@ -271,9 +295,12 @@ class _Paragraph(Content):
         if translation == found.text:
             return self.original
         writer = _Writer(self)
+        initial, marks = self._divided(with_spaces(self.marks(translation, found.text, tag), found))
         for item in self.around[0]:
+            if self.initial and item.kind is AtomKind.TEXT:
+                item, initial = replace(item, text=initial), ""
             writer.item(item)
-        for mark in with_spaces(self.marks(translation, found.text, tag), found):
+        for mark in marks:
             if isinstance(mark, str):
                 writer.text(mark)
             else:
@@ -282,6 +309,16 @@ class _Paragraph(Content):
             writer.item(item)
         writer.leave()
         return writer.out
+
+    def _divided(self, marks: Sequence[str | Mark]) -> tuple[str, Sequence[str | Mark]]:
+        """Return the drop cap of a translation, and the rest: a letter, or a word if that of the source has more."""
+        first = next((i for i, mark in enumerate(marks) if isinstance(mark, str) and re.search(r"\w", mark)), None)
+        if first is None or not self.initial:
+            return "", marks
+        text = str(marks[first])
+        length = re.match(r"\W*\w" if len(re.findall(r"\w", self.initial)) == 1 else r"\W*\w\S*", text)
+        end = length.end() if length else 0
+        return text[:end], [*marks[:first], text[end:], *marks[first + 1 :]]
 
     @staticmethod
     def _element(writer: "_Writer", mark: Mark, atoms: Sequence[Atom]) -> None:

@@ -315,6 +315,8 @@ class Table:
         language: the language of the target in place of one that the file names, or None for one that stays.
         collapses: whether white space is as one space.
         contents: makes units of the atoms of a UNIT, whose start tag is given; see `contents`.
+        goes_on: whether a UNIT with some atoms goes on in the next one, if that follows at once; the tags between them
+            are atoms then.
         declares_entities, entities: as for `tokens`.
     """
 
@@ -332,6 +334,7 @@ class Table:
     language: Callable[[str], str | None] = lambda _: None
     collapses: bool = False
     contents: "Callable[[Token, Sequence[Atom], Place], list[Piece]] | None" = None
+    goes_on: "Callable[[Sequence[Atom]], bool]" = lambda _: False
     declares_entities: bool = False
     entities: Mapping[str, str] = field(default_factory=dict)
 
@@ -910,6 +913,7 @@ class _Division:
         self._place = Place(reading.name, part, encoding, newline, report=reading.report)
         self._pieces = list[Piece]()
         self._frames = [_Frame(0, Role.BLOCK, self._pieces)]
+        self._waiting: _Frame | None = None  # a UNIT that may go on in the next one
         self._contents = list[Content]()
         self._depth = 0
 
@@ -938,11 +942,19 @@ class _Division:
             self._copy(token.raw)
             return
         role = (table.role(token) if table.role else None) or table.elements.get(token.name)
+        if self._waiting and (role is not Role.UNIT or translates is False):
+            self._stop_waiting()
         if translates is False:
             self._keep(token, role)
             return
         role = Role.UNIT if translates and frame.role is Role.COPY else role
         raw = self._tag(token) if role is not Role.COPY else list[Piece]([token.raw])
+        if self._waiting:
+            self._waiting.depth = self._depth
+            self._waiting.atoms.append(Atom(AtomKind.POINT, token, raw))
+            self._frames.append(self._waiting)
+            self._waiting = None
+            return
         if frame.role is not Role.UNIT:
             frame.pieces += raw
             role = Role.UNIT if role is Role.ASIDE else role
@@ -979,13 +991,23 @@ class _Division:
         frame.pieces += raw
         self._frames.append(_Frame(self._depth, Role.COPY, frame.pieces))
 
+    def _stop_waiting(self) -> None:
+        if self._waiting:
+            self._finish(self._waiting)
+            self._waiting = None
+
     def _end(self, token: Token) -> None:
+        self._stop_waiting()
         frame = self._frames[-1]
         if frame.depth < self._depth:
             if frame.role is Role.UNIT:
                 frame.atoms.append(Atom(AtomKind.CLOSE, token, [token.raw]))
             else:
                 self._copy(token.raw)
+            return
+        if frame.role is Role.UNIT and not frame.atom and self._table.goes_on(frame.atoms):
+            frame.atoms.append(Atom(AtomKind.POINT, token, [token.raw]))
+            self._waiting = self._frames.pop()
             return
         if frame.role is Role.UNIT:
             self._finish(frame)
@@ -996,6 +1018,7 @@ class _Division:
             self._frames[-1].atoms.append(Atom(kind, first, _joined(frame.pieces), first.text))
 
     def _other(self, token: Token) -> None:
+        self._stop_waiting()
         frame = self._frames[-1]
         if frame.role is Role.UNIT:
             kind = {

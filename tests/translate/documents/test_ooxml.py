@@ -103,6 +103,11 @@ COMMENT = (
     '<w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r>',
 )
 FIELD = char("begin") + code("PAGEREF x") + char("separate") + run("5") + char("end")
+RUBY = (
+    '<w:r><w:rPr><w:i/></w:rPr><w:t>Das </w:t><w:ruby><w:rubyPr><w:hps w:val="12"/></w:rubyPr>'
+    f"<w:rt>{run('haus')}</w:rt><w:rubyBase>{run('Haus ', '<w:b/>')}{run('hier', '<w:b/>')}</w:rubyBase></w:ruby>"
+    "<w:t> ist alt</w:t></w:r>"
+)
 CODE_STYLES = (
     '<w:style w:type="paragraph" w:styleId="Quelle"><w:name w:val="Source Code"/></w:style>'
     '<w:style w:type="paragraph" w:styleId="Meine"><w:name w:val="Mine"/><w:basedOn w:val="Quelle"/></w:style>'
@@ -283,6 +288,56 @@ def test_formats_follow_their_words(content: str) -> None:
         result = translated(data, "a.docx", stub)
         assert formats(result) == formats(data)
         assert objects(result) == objects(data)
+
+
+CAP = '<w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr>'
+
+
+@pytest.mark.parametrize(
+    ("initial", "rest", "text", "expected"),
+    [
+        (
+            "D",
+            run("er ") + run("Hund", "<w:b/>") + run(" schläft"),
+            "Der <g1>Hund</g1> schläft",
+            ("S", "CHLÄFT HUND DER"),
+        ),
+        ("O", run(" Tannenbaum"), "O Tannenbaum", ("T", "ANNENBAUM O")),
+        ("„E", run("in Haus“"), "„Ein Haus“", ("H", "AUS“ „EIN")),
+        ("Früher", run(" war alles"), "Früher war alles", ("ALLES", " WAR FRÜHER")),
+        ("D", "<w:r><w:tab/></w:r>", None, ("D", "")),
+    ],
+)
+def test_a_drop_cap_is_the_first_letter_of_the_next_paragraph(
+    initial: str, rest: str, text: str | None, expected: tuple[str, str]
+) -> None:
+    data = document(run("Davor"), CAP + run(initial, '<w:sz w:val="90"/>'), rest, run("Danach"))
+    assert texts(data, "a.docx") == ["Davor", *([text] if text else []), "Danach"]
+    assert translated(data, "a.docx", str) == data
+    written = body(translated(data, "a.docx", reverse))[0]
+    assert ["".join(p.itertext()) for p in written] == ["DAVOR", *expected, "DANACH"]
+    assert [p.find(f".//{W}framePr") is not None for p in written] == [False, True, False, False]
+    assert [run.find(f"{W}rPr/{W}sz") is not None for run in written[1].iter(f"{W}r")] == [True]
+
+
+@pytest.mark.parametrize(
+    "after", ["", "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>", f"<w:p>{CAP}{run('E')}</w:p>"]
+)
+def test_a_drop_cap_without_a_paragraph_after_it_is_a_text_or_stays(after: str) -> None:
+    body = f"<w:p>{CAP}{run('Der')}</w:p>{after}"
+    data = package({"a.xml": MAIN}, {"a.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"})
+    assert translated(data, "a.docx", str) == data
+    assert sum(text.count("Der") for text in texts(data, "a.docx")) == 1
+
+
+def test_the_words_below_ruby_are_text_and_the_annotation_is_not() -> None:
+    paragraph = body(translated(document(RUBY), "a.docx", reverse))[0][0]
+    assert [child.tag for child in paragraph] == [f"{W}r"] * 3
+    assert ["".join(run.itertext()) for run in paragraph] == ["ALT IST ", "hausHIER HAUS", " DAS"]
+    assert all(run.find(f"{W}rPr/{W}i") is not None for run in paragraph)
+    (ruby,) = body(translated(document(RUBY), "a.docx", reverse)).iter(f"{W}ruby")
+    assert [child.tag for child in ruby] == [f"{W}rubyPr", f"{W}rt", f"{W}rubyBase"]
+    assert "".join(ruby[2].itertext()) == "HIER HAUS"
 
 
 @pytest.mark.parametrize(
