@@ -54,6 +54,9 @@ class Archive:
         data: the file.
         reading: its name, its limit, and whether a signed package may be changed.
 
+    Attributes:
+        size: bytes of all members when unpacked.
+
     UserError if it is damaged, encrypted, too large, or names places outside of itself.
     """
 
@@ -69,6 +72,7 @@ class Archive:
                     "current format"
                 ) from error
             raise self._damaged() from error
+        self.size = sum(info.file_size for info in infos)
         self._check(infos)
         try:
             self._members = self._places(infos)
@@ -162,7 +166,7 @@ class Archive:
         """Raise UserError for a package that is empty or encrypted, above a limit, or has names that mislead."""
         if len(infos) > MAX_MEMBERS:
             raise self._wrong(f"has {len(infos):,} parts, and at most {MAX_MEMBERS:,} are read; divide the document")
-        size = sum(info.file_size for info in infos)
+        size = self.size
         if max(size, len(self._data)) > self._limit:
             raise self._wrong(
                 f"has {max(size, len(self._data)):,} bytes when unpacked, and at most {self._limit:,} are read; "

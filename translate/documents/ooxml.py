@@ -10,13 +10,14 @@ with its result, an insertion, and a range with a comment or a bookmark. A trans
 import html
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import islice
 
 from translate.documents.archive import Archive
 from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
-from translate.documents.document import Reading
+from translate.documents.document import ParsedDocument, Reading, Unit
 from translate.documents.runs import NO_BREAK_HYPHEN, HeldBytes, Holder, Item, TextRun, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
@@ -24,6 +25,7 @@ from translate.documents.xml import (
     Kind,
     Package,
     Part,
+    Parts,
     Piece,
     Place,
     Role,
@@ -120,6 +122,10 @@ _CONTROLS = re.compile(
     r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
 )
 _CUSTOM = re.compile("(?:application|text)/xml")  # of parts with custom XML
+_EMBEDDED = re.compile(  # the suffix ".main+xml" is that of a part, not of a file
+    r"application/vnd\.openxmlformats-officedocument\."
+    r"(?:spreadsheetml\.sheet|wordprocessingml\.document|presentationml\.presentation)"
+)
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
 _DROP_CAP = re.compile(rb"""<(?:\w+:)?framePr\s[^<>]*?dropCap\s*=\s*["'](?:drop|margin)""")
@@ -128,10 +134,51 @@ _ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a li
 _HIDDEN_FIELD = re.compile(rb">\s*(?:XE|TC|TA|RD|SET|ASK|PRIVATE)\b")
 
 
-def read(data: bytes, reading: Reading) -> Package:
+@dataclass(frozen=True)
+class _Document:
+    """A package, and those embedded in it, such as the workbook of a chart; see `ParsedDocument`."""
+
+    archive: Archive
+    own: Parts
+    embedded: Mapping[str, ParsedDocument]
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The texts of the package, and after them those of the embedded ones."""
+        inner = [
+            replace(unit, place=f"{part}: {unit.place}") for part, file in self.embedded.items() for unit in file.units
+        ]
+        return [*self.own.units, *inner]
+
+    def write(self, translations: Sequence[str | None]) -> bytes:
+        """Return the archive; members without texts are copied."""
+        rest = iter(translations)
+        members = self.own.write_parts([*islice(rest, len(self.own.units))])
+        for part, file in self.embedded.items():
+            members[part] = file.write([*islice(rest, len(file.units))])
+        return self.archive.write(members)
+
+
+def read(data: bytes, reading: Reading) -> ParsedDocument:
     """Divide a document; UserError if it is damaged, encrypted, signed or has macros."""
     archive = Archive(data, reading)
     types = _content_types(archive, reading)
+    own, embedded = Parts(_parts(archive, types, reading)), dict[str, ParsedDocument]()
+    limit = reading.limit - archive.size
+    for part, kind in types.items():
+        if _EMBEDDED.fullmatch(kind):
+            inner = replace(reading, name=f"{reading.name}: {part}", limit=limit)
+            try:
+                package = Archive(archive.read(part), inner)
+                limit -= package.size
+                embedded[part] = Package(package, _parts(package, _content_types(package, inner), inner))
+            except UserError as error:
+                reading.report(f"{error}; it stays as it is")
+    return _Document(archive, own, embedded)
+
+
+def _parts(archive: Archive, types: Mapping[str, str], reading: Reading) -> dict[str, Part]:
+    """Return the parts of a package with texts; UserError if it has none, or macros."""
     if any(_MACROS.search(kind) for kind in types.values()):
         raise UserError(f"{reading.name}: has macros, which may depend on its texts; save it without macros")
     kept = NamedCells()
@@ -158,7 +205,7 @@ def read(data: bytes, reading: Reading) -> Package:
             parts[part] = divide(archive.read(part), _bound(starts), reading, part)
     if not parts:
         raise archive.is_no("document of Word, PowerPoint or Excel")
-    return Package(archive, parts)
+    return parts
 
 
 def _content_types(archive: Archive, reading: Reading) -> dict[str, str]:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.translate.documents import stubs
 from tests.translate.documents.stubs import reverse, upper
+from translate.documents import archive
 from translate.documents.document import Reading, read
 from translate.errors import UserError
 
@@ -657,6 +658,37 @@ def test_slides() -> None:
     assert list(plot.plots[0].categories) == ["OSTEN", "WESTEN"]
     assert [series.name for series in plot.plots[0].series] == ["REIHE"]
     assert [list(series.values) for series in plot.plots[0].series] == [[1.0, 2.0]]
+
+
+def chart_slide() -> bytes:
+    """Return a presentation with a chart, whose data is in a workbook within it."""
+    pptx, chart = library("pptx"), library("pptx.chart.data")
+    file = pptx.Presentation()
+    values = chart.CategoryChartData()
+    values.categories = ["osten", "westen"]
+    values.add_series("reihe", (1, 2))
+    file.slides.add_slide(file.slide_layouts[6]).shapes.add_chart(51, 0, 0, 999, 999, values)
+    return saved(file)
+
+
+def test_the_workbook_of_a_chart_has_the_texts_of_the_chart() -> None:
+    openpyxl, pptx = library("openpyxl"), library("pptx")
+    data = chart_slide()
+    assert translated(data, "a.pptx", str) == data
+    shapes = pptx.Presentation(BytesIO(translated(data, "a.pptx", upper))).slides[0].shapes
+    workbook = next(shape for shape in shapes if shape.has_chart).chart.part.chart_workbook.xlsx_part.blob
+    rows = list(openpyxl.load_workbook(BytesIO(workbook)).active.values)
+    assert rows == [(None, "REIHE"), ("OSTEN", 1), ("WESTEN", 2)]
+
+
+def test_a_workbook_that_is_not_read_stays_and_is_reported() -> None:
+    data = archive.Archive(chart_slide(), Reading(name="a.pptx", source="de", target="en"))
+    (workbook,) = [name for name in data.names if name.endswith(".xlsx")]
+    reports = list[str]()
+    reading = Reading(name="a.pptx", source="de", target="en", report=reports.append)
+    result = stubs.translated(data.write({workbook: b"damaged"}), reading, upper)
+    assert archive.Archive(result, reading).read(workbook) == b"damaged"
+    assert reports == [message for message in reports if message.startswith(f"a.pptx: {workbook}: ")] != []
 
 
 @pytest.mark.parametrize("text", [" vorn und hinten ", "hinten ", "eins_x000D_zwei ", " a &amp; b "])
