@@ -1,7 +1,8 @@
 """Subtitles of Sub Station Alpha (.ass, .ssa): the text of each dialogue, whose lines are one text.
 
-Override tags that switch something on and off again are formatting; others are beside their word. Those before and
-after all words stay there. Drawings and comments are no text.
+A sentence that goes on in the next dialogues, of the same fields but for the times, is one text too. Override tags that
+switch something on and off again are formatting; others are beside their word. Those before and after all words stay
+there. Drawings and comments are no text.
 """
 
 import re
@@ -9,12 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from translate.documents.cues import Cue, Sentences
 from translate.documents.document import Reading
 from translate.documents.edits import Plain, Span, Text, UnwritableError, Value, Values, tag_name
+from translate.text.subtitles import seconds
 
 _LINE = re.compile(r"[^\r\n]+")
 _SECTION = re.compile(r"\s*\[(.*)\]\s*")
-_N_FIELDS = 10  # of a dialogue in a file without a line "Format"
+# Fields of a dialogue in a file without a line "Format".
+_FIELDS = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 _BLOCK = re.compile(r"\{[^{}]*\}")
 _TAG = re.compile(r"\\(\d?[a-zA-Z]+?)(\([^()]*\)|&H[0-9A-Fa-f]*&?|-?[\d.]*)(?=\\|\}|\s)")
 _DRAWS, _DRAWS_NO_MORE = re.compile(r"\\p[1-9]"), re.compile(r"\\p0|\\r")
@@ -27,17 +31,23 @@ _STYLES = frozenset(
 )
 
 
-def read(data: bytes, reading: Reading) -> Values:
-    """Divide a file; each dialogue is a text."""
+def read(data: bytes, reading: Reading) -> Sentences:
+    """Divide a file; each dialogue, or sentence, is a text."""
     file = Text.read(data, reading)
     tag = tag_name(file.text)
-    values = (_value(file, start, stop, tag) for start, stop in _dialogues(file, reading))
-    return Values(file, reading, [value for value in values if value])
+    values, cues = list[Value](), list[Cue | None]()
+    for start, stop, fields in _dialogues(file, reading):
+        if value := _value(file, start, stop, tag):
+            values.append(value)
+            begin, end = fields.pop("start", ""), fields.pop("end", "")
+            look = fields, file.text[start : value.start]  # with the tags that hold for all of it
+            cues.append(Cue(seconds(begin), seconds(end), look) if begin and end else None)
+    return Sentences(Values(file, reading, values), cues, reading)
 
 
-def _dialogues(file: Text, reading: Reading) -> Iterator[Span]:
-    """Yield where the texts of dialogues are."""
-    section, n_fields = "", _N_FIELDS
+def _dialogues(file: Text, reading: Reading) -> Iterator[tuple[int, int, dict[str, str]]]:
+    """Yield where the texts of dialogues are, and their other fields."""
+    section, names = "", _FIELDS
     for line in _LINE.finditer(file.text):
         name, colon, rest = line[0].partition(":")
         if heading := _SECTION.fullmatch(line[0]):
@@ -45,15 +55,14 @@ def _dialogues(file: Text, reading: Reading) -> Iterator[Span]:
         elif section != "events" or not colon:
             continue
         elif name.strip().lower() == "format":
-            fields = [field.strip().lower() for field in rest.split(",")]
-            n_fields = len(fields)
-            if fields[-1] != "text":
+            names = [field.strip().lower() for field in rest.split(",")]
+            if names[-1] != "text":
                 raise file.damaged(reading, line.start(), "has a format whose last field is not Text; correct it")
         elif name.strip().lower() == "dialogue":
-            fields = rest.split(",", n_fields - 1)
-            if len(fields) < n_fields:
-                raise file.damaged(reading, line.start(), f"has fewer than {n_fields} fields; complete it")
-            yield line.end() - len(fields[-1]), line.end()
+            *fields, text = rest.split(",", len(names) - 1)
+            if len(fields) < len(names) - 1:
+                raise file.damaged(reading, line.start(), f"has fewer than {len(names)} fields; complete it")
+            yield line.end() - len(text), line.end(), dict(zip(names, fields, strict=False))
 
 
 @dataclass

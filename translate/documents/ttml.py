@@ -1,14 +1,16 @@
 """TTML and EBU-TT-D: subtitles, whose lines are one text; times, regions and styles stay.
 
-A line break is one in a text too. A style that goes on in the next line, which programs write as one <span> a line, is
-one pair with the break in it.
+A line break is one in a text too, and so is the end of a cue in whose next one the sentence goes on. A style that goes
+on in the next line, which programs write as one <span> a line, is one pair with the break in it.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
+from translate.documents.cues import Cue, Sentences
 from translate.documents.document import Reading, Unit
 from translate.documents.xml import (
     Atom,
@@ -20,27 +22,44 @@ from translate.documents.xml import (
     Role,
     Table,
     Token,
+    as_read,
     contents,
     divide,
     pairs,
     translated_language,
 )
 from translate.errors import UserError
+from translate.text.subtitles import seconds
 
 _VERSIONS = ("ns/ttml", "2006/10/ttaf1", "2006/04/ttaf1", "2006/02/ttaf1")
 _PREFIXES = {f"http://www.w3.org/{version}": "" for version in _VERSIONS}
-_PREFIXES |= {f"http://www.w3.org/{version}#metadata": "ttm" for version in _VERSIONS}
+_PREFIXES |= {
+    f"http://www.w3.org/{version}#{space}": prefix
+    for version in _VERSIONS
+    for space, prefix in (("metadata", "ttm"), ("parameter", "ttp"))
+}
 _SPACE = re.compile(r"\s+")
-_ID = re.compile(rb"""\s(?:xml:id|begin|end)\s*=\s*(?:"[^"]*"|'[^']*')""")  # differs between spans of one style
+_ID = re.compile(rb"""\s(?:xml:id|begin|end|dur)\s*=\s*(?:"[^"]*"|'[^']*')""")  # differs between spans of one style
 _NAME = re.compile(rb"<([^\s/>]+)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}  # of times, in seconds
+_RATES = {"frame": 30, "tick": 1}  # frames and ticks of a second, unless the file says others
+_OFFSET = re.compile(r"(\d+(?:\.\d+)?)(h|ms?|s|f|t)")  # such as 1.5s
+_CLOCK = re.compile(r"(\d+:\d\d:\d\d(?:\.\d+)?)(?::(\d+))?")  # with frames as its last part
 
 
-class _Cue(Content):
-    """A text with line breaks."""
+@dataclass(eq=False)
+class _Text(Content):
+    """A text with line breaks.
+
+    Attributes:
+        cue: its times and look, if it has times.
+    """
+
+    cue: Cue | None = None
 
     def escaped(self, text: str) -> bytes:
         """Return a text as the file writes it."""
-        return self._line_break.join(super(_Cue, self).escaped(line) for line in text.split("\n"))
+        return self._line_break.join(super(_Text, self).escaped(line) for line in text.split("\n"))
 
     @cached_property
     def _line_break(self) -> bytes:
@@ -63,14 +82,16 @@ class Subtitles(Parts):
         return [replace(unit, wrapped="\n" in unit.text) for unit in super().units]
 
 
-def read(data: bytes, reading: Reading) -> Subtitles:
+def read(data: bytes, reading: Reading) -> Sentences:
     """Divide a file of subtitles; see `Format.read`."""
-    language, is_root = translated_language(reading), True
+    language, is_root, units = translated_language(reading), True, dict(_UNITS)
 
     def role(token: Token) -> Role | None:
         nonlocal is_root
         if is_root and token.name != "tt":
             raise UserError(f"{reading.name}: is no TTML, as its first element is not <tt> in a namespace of TTML")
+        if is_root:
+            units.update(_rates(token))
         is_root = False
         return None
 
@@ -85,17 +106,49 @@ def read(data: bytes, reading: Reading) -> Subtitles:
         role=role,
         characters=lambda _: "\n",
         changes=changes,
-        contents=_contents,
+        contents=lambda start, atoms, place: _contents(start, atoms, place, units),
     )
-    return Subtitles({"": divide(data, table, reading)})
+    part = divide(data, table, reading)
+    cues = [content.cue if isinstance(content, _Text) else None for content in part.contents]
+    return Sentences(Subtitles({"": part}), cues, reading)
 
 
-def _contents(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
+def _rates(root: Token) -> dict[str, float]:
+    """Return the length of a frame and of a tick in seconds, as the first element says."""
+    stated = {name: root.attributes.get(f"ttp:{name}Rate", "") for name in ("frame", "tick")}
+    rates = {name[0]: int(rate) if rate.isdecimal() and int(rate) else _RATES[name] for name, rate in stated.items()}
+    return {unit: 1 / rate for unit, rate in rates.items()}
+
+
+def _contents(start: Token, atoms: Sequence[Atom], place: Place, units: Mapping[str, float]) -> list[Piece]:
     """Return the text of a cue, and the bytes around it."""
     where = start.attributes.get("begin") or start.attributes.get("xml:id")
     own = replace(place, part=f"cue {where}") if where else place
     pieces = contents(_with_breaks(_with_single_spaces(atoms)), own)
-    return [_Cue(piece.atoms, piece.place) if isinstance(piece, Content) else piece for piece in pieces]
+    before = as_read([*takewhile(lambda piece: not isinstance(piece, Content), pieces)])
+    cue = _cue(start, _ID.sub(b"", before), units)
+    return [_Text(piece.atoms, piece.place, cue=cue) if isinstance(piece, Content) else piece for piece in pieces]
+
+
+def _cue(start: Token, before: bytes, units: Mapping[str, float]) -> Cue | None:
+    """Return the times and the look of a cue; None if it has no times of its own.
+
+    Args:
+        before: tags before its text, without times.
+    """
+    begin, end, duration = (_seconds(start.attributes.get(name, ""), units) for name in ("begin", "end", "dur"))
+    if begin is not None and duration is not None:
+        end = begin + duration
+    return None if begin is None or end is None else Cue(begin, end, (_ID.sub(b"", start.raw), before))
+
+
+def _seconds(time: str, units: Mapping[str, float]) -> float | None:
+    """Return a time as a number; None for what is none."""
+    if offset := _OFFSET.fullmatch(time):
+        return float(offset[1]) * units[offset[2]]
+    if clock := _CLOCK.fullmatch(time):
+        return seconds(clock[1]) + int(clock[2] or 0) * units["f"]
+    return None
 
 
 def _is_break(atom: Atom) -> bool:

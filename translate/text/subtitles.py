@@ -40,7 +40,7 @@ _FORMATS, _END_OF_FORMAT = r"(?:\{\\an\d\}|<[ibu]>|<font[^<>\n]*>)*", "</(?:[ibu
 _FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*)(?:{_END_OF_FORMAT})*")
 _BREAK = re.compile(rf"(?:(?<!>)(?:{_END_OF_FORMAT})++|(?<![ \t])){_NEXT_CUE}{_FORMATS}|\r?\n")
 _LONGEST_PAUSE = 2  # seconds within a sentence
-_MOST_CUES = 4  # of a sentence
+MOST_CUES = 4  # of a sentence
 _MARK = re.compile(r"[.,;:!?\u2026](?!\S)")  # a text with one has a full stop where a sentence ends
 _LONG_TEXT = 10  # characters; a shorter one without a full stop may be a sign
 _MOST_BETWEEN = 16  # lines and spaces between the texts of a sentence
@@ -73,7 +73,7 @@ def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
     for piece in _pieces(lines, has_names):
         if not piece.translate:
             new_times = re.match(_CUE, piece.text) or new_times
-        elif held and n_cues < _MOST_CUES and _goes_on(last, times, "".join(one.text for one in held[1:]), piece):
+        elif held and n_cues < MOST_CUES and _goes_on(last, times, "".join(one.text for one in held[1:]), piece):
             held = [Piece("".join(one.text for one in [*held, piece]), True, "cues")]
             last, times, n_cues = piece.text, new_times, n_cues + 1
             continue
@@ -99,17 +99,27 @@ def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piec
     """
     cue = re.fullmatch(_NEXT_CUE, between)
     own, other = _FORMATTED.fullmatch(before), _FORMATTED.fullmatch(piece.text)
-    if not (cue and times and own and other) or piece.form or _ENDS.search(before) or _BEGINS.match(piece.text):
+    if not (cue and times and own and other) or piece.form:
         return False
     is_same = (own["formats"], times["settings"]) == (other["formats"], cue["settings"])
-    is_soon = 0 <= _seconds(cue["start"]) - _seconds(times["end"]) <= _LONGEST_PAUSE
-    is_no_sign = len(own["text"]) >= _LONG_TEXT and not own["text"].isupper()
-    is_answer = _SPEAKER.match(other["text"]) or other["text"].isupper() or _INTERRUPTED.search(own["text"])
-    is_certain = other["text"][:1].islower() or (is_no_sign and not is_answer and _MARK.search(other["text"]))
-    return bool(is_same and is_soon and is_certain)
+    return is_same and goes_on(own["text"], other["text"], seconds(cue["start"]) - seconds(times["end"]))
 
 
-def _seconds(time: str) -> float:
+def goes_on(text: str, following: str, pause: float) -> bool:
+    """Return whether a sentence goes on from the text of a cue in that of the next one, which looks the same.
+
+    Args:
+        pause: seconds between the cues; less than 0 if both are seen together.
+    """
+    if not 0 <= pause <= _LONGEST_PAUSE or text == following or _ENDS.search(text) or _BEGINS.match(following):
+        return False
+    is_no_sign = len(text) >= _LONG_TEXT and not text.isupper()
+    is_answer = _SPEAKER.match(following) or following.isupper() or _INTERRUPTED.search(text)
+    return following[:1].islower() or bool(is_no_sign and not is_answer and _MARK.search(following))
+
+
+def seconds(time: str) -> float:
+    """Return a time as a number, such as that of 1:02:03,4."""
     total = 0.0
     for part in re.findall(r"\d+(?:[.,]\d+)?", time):
         total = 60 * total + float(part.replace(",", "."))

@@ -259,6 +259,7 @@ def cues(texts: Iterable[str], pause: int = 0, settings: str = "") -> str:
         (["{\\an8}Ich habe", "einen Hund."], ["{\\an8}Ich habe", "einen Hund."]),
         (["Ich <b>habe</b>", "einen Hund."], ["Ich <b>habe</b>", "einen Hund."]),
         (["Ich habe.", "einen Hund."], ["Ich habe.", "einen Hund."]),
+        (["wir gehen", "wir gehen"], ["wir gehen", "wir gehen"]),
         (["Ausgang", "Der Hund bellt."], ["Ausgang", "Der Hund bellt."]),
         (["BAHNHOF BERLIN", "Der Hund bellt."], ["BAHNHOF BERLIN", "Der Hund bellt."]),
         (["Ja,", "- nein"], ["Ja,", "- nein"]),
