@@ -51,7 +51,10 @@ def run(options: ExperimentOptions) -> int:
     """
     from translate.experiments.grid import load_grid
 
-    parameters = dict(map(_parameter, options.slurm or []))
+    given = [_parameter(text) for text in options.slurm or []]
+    parameters = dict(given)
+    if twice := next((key for key in parameters if [name for name, _ in given].count(key) > 1), None):
+        raise UserError(f"--slurm {twice} is given twice; leave one out")
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
     from translate.experiments.plan import open_folder, plan

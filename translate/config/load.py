@@ -55,8 +55,8 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
     Raises UserError if a file cannot be read or a key or value is wrong.
     """
     values, where = read(path)
-    for override in overrides:
-        put(values, *setting(override), said=f"--set {override}")
+    for key, value in given_settings(overrides):
+        put(values, key, value, said=f"--set {key}")
     return parse(values, where)
 
 
@@ -305,6 +305,21 @@ class Stored(Section):
     """A JSON file that this program wrote, as far as its readers need it; keys of other versions may stand beside."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+def given_settings(overrides: Iterable[str]) -> list[tuple[str, Any]]:
+    """Return keys and values of `section.key=value`; UserError for one that a later one replaces."""
+    found = [setting(override) for override in overrides]
+    for n, (key, _) in enumerate(found):
+        if later := next((other for other, _ in found[n + 1 :] if is_within(key, other)), None):
+            why = "is given twice" if key == later else f"has no effect, as --set {later} comes after it"
+            raise UserError(f"--set {key} {why}; leave one out")
+    return found
+
+
+def is_within(key: str, table: str) -> bool:
+    """Return whether a key is the same as another, or in the table that the other sets as a whole."""
+    return f"{key}.".startswith(f"{table}.")
 
 
 def setting(override: str) -> tuple[str, Any]:

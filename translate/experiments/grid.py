@@ -27,7 +27,17 @@ from typing import Any
 
 from pydantic import Field
 
-from translate.config.load import LIBRARY_KEYS, parse, put, read, require_end, setting, toml_tables, validated
+from translate.config.load import (
+    LIBRARY_KEYS,
+    given_settings,
+    is_within,
+    parse,
+    put,
+    read,
+    require_end,
+    toml_tables,
+    validated,
+)
 from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
@@ -142,7 +152,7 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
     if repeated := {seed for seed in file.seeds if file.seeds.count(seed) > 1}:
         raise UserError(f"{path}: seeds has {min(repeated)} twice; name each seed once")
     values, _ = read(path.parent / file.config)
-    given = [setting(override) for override in overrides]
+    given = given_settings(overrides)
     _check_overrides(given, axes, path)
     for key, value in (*_flat(file.settings).items(), *given):
         if key == SEED:
@@ -216,7 +226,7 @@ def _check_axes(axes: tuple[Axis, ...], path: Path) -> None:
             if key == SEED:
                 raise UserError(f"{path}: axes set {SEED}; name the seeds in `seeds` instead")
             for other, owner in owners.items():
-                if owner is not axis and (_within(key, other) or _within(other, key)):
+                if owner is not axis and (is_within(key, other) or is_within(other, key)):
                     raise UserError(f"{path}: two axes for {key} ({owner.name}, {axis.name}); keep one of them")
             owners[key] = axis
         if axis.name in names:
@@ -228,16 +238,11 @@ def _check_overrides(given: list[tuple[str, Any]], axes: tuple[Axis, ...], path:
     """Raise UserError for a setting of the command line that an axis sets in every row."""
     for key, value in given:
         for axis in axes:
-            if all(any(_within(key, own) for own in settings) for settings in axis.values.values()):
+            if all(any(is_within(key, own) for own in settings) for settings in axis.values.values()):
                 raise UserError(
                     f"{path}: --set {key}={_label(value)} has no effect, as the axis {axis.name} sets it in every row; "
                     "leave it out"
                 )
-
-
-def _within(key: str, table: str) -> bool:
-    """Return whether a key is the same as another, or in the table that the other sets as a whole."""
-    return f"{key}.".startswith(f"{table}.")
 
 
 def _flat(sections: Mapping[str, Any]) -> Settings:

@@ -117,6 +117,22 @@ def test_overrides_win_over_every_file(folder: Path) -> None:
     assert (training.max_steps, training.warmup_steps, training.seed) == (300, 5, 7)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["training.seed=7", "training.lr=1", " training.seed =7"], "--set training.seed is given twice; leave one"),
+        (["model.dropout=0", 'model={preset="tiny"}'], "--set model.dropout has no effect, as --set model comes after"),
+    ],
+)
+def test_an_override_that_a_later_one_replaces_is_refused(folder: Path, overrides: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load(folder / "child.toml", overrides)
+
+
+def test_an_override_of_a_part_of_an_earlier_one_is_taken(folder: Path) -> None:
+    assert load(folder / "child.toml", ['model={preset="tiny"}', "model.dropout=0.25"]).model.dropout == 0.25
+
+
 @pytest.mark.parametrize("side", ["source", "target"])
 @pytest.mark.parametrize("code", ["", "../..", "d e", "de\\n", "de-", "äö", "a" * 36])
 def test_a_language_is_a_code(folder: Path, side: str, code: str) -> None:

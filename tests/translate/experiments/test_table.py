@@ -397,6 +397,12 @@ def test_a_slurm_parameter_without_a_value_is_refused_at_once(
     assert "--slurm gpu: write key=value" in capsys.readouterr().err
 
 
+def test_a_slurm_parameter_is_given_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slurm = ["--slurm", "gpu=1", "--slurm", "gpu=2"]
+    assert main(["experiment", "norm.toml", "--out", "out", *slurm]) == 2
+    assert "--slurm gpu is given twice; leave one out" in capsys.readouterr().err
+
+
 def test_missing_slurm_gives_a_one_sentence_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
