@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from translate.errors import UserError
+from translate.files import OPENERS
 from translate.text.languages import region, without_region
 
 
@@ -179,6 +180,8 @@ def check_suffix(name: str, output: str) -> None:
         return
     is_other = bool(module and new) and module != new and ".xml" not in (own, other)
     if module in _PACKAGES or new in _PACKAGES or other in _OTHERS or is_other:
+        if own in OPENERS:
+            raise UserError(f"{name}: is compressed by its name; unpack it first")
         raise UserError(f"{output}: a translation keeps the format of {name}; name a file that ends in {own or '.txt'}")
 
 

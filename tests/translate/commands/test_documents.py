@@ -196,6 +196,14 @@ def test_an_output_of_another_format_is_refused(
     assert not Path(output).exists()
 
 
+@pytest.mark.parametrize("output", ["y.docx", "y.pdf"])
+def test_a_compressed_input_is_unpacked_first(output: str, echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    """As no output may be compressed, the name of the input would not help."""
+    Path("x.gz").write_bytes(b"")
+    assert main(["--input", "x.gz", "--output", output]) == 2
+    assert capsys.readouterr().err == "translate: x.gz: is compressed by its name; unpack it first\n"
+
+
 @pytest.mark.parametrize(
     ("name", "output"),
     [("x.pot", "de.po"), ("x.docx", "y"), ("x.docx", "y.DOCX"), ("x.po", "y.txt"), ("x.txt", "y.md")],
