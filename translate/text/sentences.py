@@ -32,6 +32,9 @@ _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
 # Columns (a bar, three spaces or a tab apart) and control characters separate sentences too.
 _LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029|]|(?<=\S)\||\|(?=\S)| {1,2}(?! ))+")
+# A line of labels, or the forms of a plural, with bars alone between them. Other bars may be code.
+_LABEL = r"(?=[^|]*?[^\W\d_]{2})[^|<>{}\[\]()=`$\\]++"
+_LABELS = re.compile(rf"{_LABEL}(?:\|{_LABEL})++")
 _REFERENCE = re.compile("\\[[^\\[\\]]*\\]|[\u00b9\u00b2\u00b3\u2070-\u2079]+")  # [1] and superscript digits
 _BULLET = re.compile(
     r"\s*(?:(?:[-*+\u2013\u2014\u2039\u203a]|#{1,6}|\(?\d{1,3}(?:\.?\)|\.)|\(?(?:[A-Za-z]|[ivx]{1,6}|[IVX]{1,6})\.?\)"
@@ -141,8 +144,8 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     """Divide `text` into sentences to translate and white space, bullets and numbering to copy.
 
     Args:
-        text: anything; a line break ends a sentence; so do, outside of markup, a bar between spaces, a tab and three
-            spaces.
+        text: anything; a line break ends a sentence; so do, outside of markup, a bar between spaces or between the
+            labels of a line (`Ein Haus|Zwei Häuser`), a tab and three spaces.
         language: language code; one without a file has the rules of `languages.general`.
         markup: matches text in which no sentence ends.
     """
@@ -160,8 +163,15 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     solid = shown = _blanked(text)
     if may_match(text, markup):
         solid, shown = markup.sub(without_spaces, shown), markup.sub(_as_sign, shown)
-    lines = [line.span() for line in _LINE.finditer(solid)]
+    lines = [part for line in _LINE.finditer(solid) for part in _labels(solid, *line.span())]
     return pieces(text, [span for start, stop in lines for span in _sentences(shown[start:stop], start, rules, kept)])
+
+
+def _labels(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return the spans of the labels of a line, or that of the line if it is none of labels."""
+    if text.find("|", start, stop) < 0 or not _LABELS.fullmatch(text, start, stop):
+        return [(start, stop)]
+    return [label.span() for label in re.compile(r"[^|]+").finditer(text, start, stop)]
 
 
 def _as_sign(match: re.Match[str]) -> str:

@@ -256,6 +256,21 @@ def test_bullets_at_the_start_of_a_line_are_copied(text, expected):
     assert sentences(text, "de") == expected
 
 
+@pytest.mark.parametrize("bar", ["|", " |", "| "])
+@pytest.mark.parametrize("labels", [["Ein Haus", "Zwei Häuser"], ["Ja", "Nein"], ["{n} Ei", "{n} Eier", "Datei. Neu?"]])
+def test_a_bar_between_labels_ends_a_sentence(labels: list[str], bar: str) -> None:
+    """Models do not know the bar, and made one sentence of the labels."""
+    assert " ".join(sentences(bar.join(labels), "de")) == " ".join(labels)
+    assert len(sentences(bar.join(labels), "de")) >= len(labels)
+
+
+@pytest.mark.parametrize(
+    "text", ["a|b", "|Ein Haus|", "Nimm a|b.", "[[Haus|Häuser]]", "$|ab|cd$ ist", "foo(ab|cd)", "x = ab|cd"]
+)
+def test_a_bar_that_may_be_code_ends_no_sentence(text: str) -> None:
+    assert sentences(text, "de") == [text]
+
+
 @given(st.lists(st.sampled_from(["Name", "a|b", "`a | b`", "<b>ja</b>", "3"]), min_size=1))
 def test_bars_between_spaces_separate_columns(cells):
     assert sentences(" | ".join(cells), "de") == cells
