@@ -55,6 +55,8 @@ _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?::[0-5]\d)?(?![\d:]|[.,]\d)|{_
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
 _RUN = re.compile(rf"(?:{_NUMBER})(?:{_JOINTS}\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _JOINT = re.compile(_JOINTS)
+_BEGINS_LIST = re.compile(r"(\d{2,}),(\d{2,})")  # with one digit each, it is more often a decimal number
+_BEFORE_LAST = re.compile(r"\s[^\W\d_]{1,5}\s")
 _GROUP = re.compile(_GROUPS)
 _SEPARATORS = (",.", ".,")  # the sign before decimals and the one between groups, in most languages
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
@@ -226,7 +228,8 @@ def masked_part(number: Number, source: str, source_language: str, target_langua
         return number.start, number.stop, f"{h}:{minutes:02.0f}"
     start, stop = with_signs(number, source)
     text = source[start:stop]
-    is_quantity = (number.run_start, number.run_stop) == (number.start, number.stop) and not what.is_name
+    is_alone = (number.run_start, number.run_stop) == (number.start, number.stop)
+    is_quantity = is_alone and bool(what.values) and not what.is_name
     if is_quantity and own and target and own.separators and target.separators and _is_written(number.text, own):
         text = text.replace(source[number.start : number.stop], _rewritten(number.text, own, target))
     return start, stop, text
@@ -339,6 +342,10 @@ def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguou
             found.append(Number(start + i, start + j, start + j, start, stop, what))
         if run.lastindex:
             followed.append(len(found) - 1)
+    if "," in text:
+        found = [
+            _as_list(number, following, text) for number, following in zip(found, [*found[1:], None], strict=False)
+        ]
     known = [rules] if rules else languages.every()
     words = [number for language in known for number in _spoken_hours(text, language)]
     numerals = _numerals(text) if not text.isascii() and _ANY_NUMERAL.search(text) else []
@@ -362,6 +369,15 @@ def find(text: str, language: str | None, *, is_loose: bool = False, is_ambiguou
         places = {i for time in certain for i in range(time.stop - 1 if is_ambiguous else time.start, time.stop)}
         found = sorted([*relative, *(number for number in found if number.stop - 1 not in places)])
     return found
+
+
+def _as_list(number: Number, following: Number | None, text: str) -> Number:
+    """Return a number as those of a list without a space, such as 15,16 and 17; it has no value of its own."""
+    match = _BEGINS_LIST.fullmatch(number.text)
+    if match is None or following is None or not _BEFORE_LAST.fullmatch(text, number.stop, following.start):
+        return number
+    wanted = [str(int(match[1]) + n) for n in (1, 2)]
+    return number._replace(what=Meaning(number.text)) if [match[2], following.text] == wanted else number
 
 
 def _spoken_hours(text: str, language: Language) -> list[Number]:

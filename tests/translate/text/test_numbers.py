@@ -547,6 +547,21 @@ def test_a_lost_number_that_may_be_a_version_stays_as_written(source: str, expec
     assert masked_part(number, source, "de", "en")[2] == expected
 
 
+@given(st.integers(10, 97), st.sampled_from(["und", "oder"]), st.sampled_from([", ", " ", " and "]))
+def test_a_list_without_spaces_is_no_decimal_number(first: int, word: str, between: str) -> None:
+    source = f"Es fehlen {first},{first + 1} {word} {first + 2} Schrauben."
+    (number, *others) = numbers.missing(f"{first}.{first + 1} and {first + 2} screws are missing.", source, "en", "de")
+    assert (number.text, others) == (f"{first},{first + 1}", [])
+    held = masked_part(number, source, "de", "en")[2]
+    assert lost(source, f"{held} and {first + 2} screws are missing.") == []
+    assert lost(source, f"{first}{between}{first + 1} and {first + 2} screws are missing.") == []
+
+
+@pytest.mark.parametrize("text", ["15,16 und 18 Meter", "1,2 und 3 Prozent", "15,16 Meter, und 17", "15,17 und 18"])
+def test_other_decimal_numbers_before_another_number_stay_decimal(text: str) -> None:
+    assert lost(text, text.replace(",", ".", 1)) == []
+
+
 @given(st.integers(2, 99), st.integers(10, 99), st.sampled_from([" euros ", ".", " "]))
 def test_the_parts_of_a_number_keep_their_order(whole: int, cents: int, between: str) -> None:
     assume(whole != cents)
