@@ -26,6 +26,7 @@ from translate.text.placeholders import (
     KEPT_ELEMENT,
     NOT_TRANSLATED,
     PLACEHOLDER,
+    ROLE,
     SHORTCODE,
     TRANSLATED,
     branches,
@@ -61,11 +62,11 @@ _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
-    These are tags of JSX, code, mathematics, references whose text is their name, attributes, names of emoji, both
-    halves of a link or picture, and emphasis, also around a single word that would be a constant elsewhere.
+    These are tags of JSX, roles of MyST, code, mathematics, references whose text is their name, attributes, names of
+    emoji, both halves of a link or picture, and emphasis, also around a single word that would be a constant elsewhere.
     """
     return re.compile(
-        _TAG_WITH_EXPRESSION
+        f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
@@ -164,6 +165,7 @@ _DIRECTIVE = re.compile(
     rf"(?:(?P<prose>{'|'.join(_DIRECTIVES.split())})|(?P<code>{'|'.join(_CODE_DIRECTIVES.split())})|[\w:+-]+)\}}"
     r"(?!.*[`~:]{3})"
 )
+_TERM, _DEFINITION = re.compile(r" *[^\s:]"), re.compile(r" +|\s*\Z")  # of a glossary; its indentation
 _OPTION_OF_DIRECTIVE = re.compile(r"\s*:[A-Za-z][\w-]*:(?:\s|\Z)")
 _TITLE_OF_LINE = re.compile(
     rf"\A[\s>]*(?:`{{3,}}|~{{3,}}|:{{3,}})[ \t]*\{{(?:{'|'.join(_TITLED_DIRECTIVES.split())})\}}"
@@ -224,14 +226,11 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
     for line in lines:
-        if isinstance(line, _Block | _Options):
+        if isinstance(line, _Block | _Options | _Page | _Term):
             yield from _paragraph("".join(open_lines))
-            yield from (
-                _metadata(line.splitlines(keepends=True))
-                if isinstance(line, _Options)
-                else [Piece(line, translate=False)]
-            )
+            yield from _whole(line)
             open_lines, previous = [], ""
+            containers = [_DEFINITION] if isinstance(line, _Term) else containers
             continue
         wide = line.expandtabs(4)
         n_kept, column = _kept(wide, containers)
@@ -296,6 +295,15 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     yield from _paragraph("".join(open_lines))
 
 
+def _whole(lines: "_Block | _Options | _Page | _Term") -> Iterable[Piece]:
+    """Return the pieces of lines that belong together."""
+    if isinstance(lines, _Block):
+        return [Piece(lines, translate=False)]
+    if isinstance(lines, _Term):
+        return paragraph(lines)
+    return (_metadata if isinstance(lines, _Options) else read_html)(lines.splitlines(keepends=True))
+
+
 def _is_titled(lines: Sequence[str], following: str) -> bool:
     """Return whether the only line of a paragraph until now is a title of the line that follows."""
     return len(lines) == 1 and following[:1].isupper() and _LABEL.fullmatch(lines[0]) is not None
@@ -320,10 +328,19 @@ class _Options(str):
     """Lines of the options of a directive of MyST, which are read as front matter."""
 
 
+class _Page(str):
+    """Lines that are read as HTML, such as those of an element that is not translated but for elements in it."""
+
+
+class _Term(str):
+    """A line with a term of a glossary of MyST, whose definition is indented."""
+
+
 class _Directive(str):
     """A line that begins or ends a directive of MyST whose content is Markdown, or one of its options."""
 
 
+_ON_A_PAGE = re.compile("math|svg", re.IGNORECASE)  # elements whose content is no Markdown
 _BEGINS_ELEMENT = re.compile(r" {0,3}<([A-Za-z][\w-]*)((?:\s[^<>]*)?)>")
 _WHOLE_TAG = re.compile(f" {{0,3}}{_TAG}")
 _BEGINS_TAG = re.compile(r" {0,3}</?[A-Za-z][^<>]*\Z")
@@ -333,11 +350,13 @@ _LONGEST_TAG = _MOST_OPTIONS = 100  # lines; one without an end is text
 def _with_directives(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; those of directives of MyST whose content is Markdown, as code has, are `_Directive`.
 
-    The options of such a directive, if they are in YAML, are one `_Options`, and lines of code between colons `_Block`.
+    The options of such a directive, if they are in YAML, are one `_Options`, lines of code between colons `_Block`, and
+    the terms of a glossary `_Term`.
     """
     fence: re.Pattern[str] | None = None
     is_between_colons = False  # whether that fence is of colons
     ends, has_options, waiting = list[re.Pattern[str]](), False, deque[str]()
+    glossary: tuple[int, re.Pattern[str]] | None = None  # the column of its terms, and its end
     while line := waiting.popleft() if waiting else next(lines, ""):
         if has_options and line.strip() == "---" and (options := _options(line, waiting, lines)):
             has_options = False
@@ -345,6 +364,8 @@ def _with_directives(lines: Iterator[str]) -> Iterator[str]:
             continue
         is_own = has_options = has_options and _OPTION_OF_DIRECTIVE.match(line) is not None
         is_code = fence is not None and is_between_colons
+        glossary = None if glossary and fence is None and glossary[1].match(line) else glossary
+        is_term = glossary and fence is None and _TERM.match(line) and _column(line) <= glossary[0]
         if fence is not None:
             fence = None if fence.search(line) else fence
         elif ends and ends[-1].match(line):
@@ -358,9 +379,15 @@ def _with_directives(lines: Iterator[str]) -> Iterator[str]:
             else:
                 is_own = has_options = True
                 ends += [end] if mark[0] != ":" else []
+                glossary = (_column(line), end) if directive["prose"] == "glossary" else glossary
         elif _FENCE.match(line):
-            fence, is_between_colons = _opening(line), False
-        yield _Block(line) if is_code else _Directive(line) if is_own else line
+            fence, is_between_colons, is_term = _opening(line), False, False
+        yield _Block(line) if is_code else _Directive(line) if is_own else _Term(line) if is_term else line
+
+
+def _column(line: str) -> int:
+    """Return how far a line is indented."""
+    return len(line) - len(line.lstrip(" "))
 
 
 def _options(first: str, waiting: deque[str], lines: Iterator[str]) -> str:
@@ -380,7 +407,7 @@ def _with_tags(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; those of a tag that begins a line and goes on in the next ones are one."""
     waiting = deque[str]()
     while line := waiting.popleft() if waiting else next(lines, ""):
-        if isinstance(line, _Block | _Options) or not _BEGINS_TAG.match(line):
+        if isinstance(line, _Block | _Options | _Term) or not _BEGINS_TAG.match(line):
             yield line
             continue
         read = [line]
@@ -412,7 +439,7 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
     while line := waiting.popleft() if waiting else next(lines, ""):
         is_statement = not previous.strip() and _STATEMENT.match(line)
         block: list[str] = []
-        if isinstance(line, _Block | _Options):
+        if isinstance(line, _Block | _Options | _Page | _Term):
             pass
         elif fence is not None:
             fence = None if fence.search(line) else fence
@@ -429,30 +456,36 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _with_kept(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines; those of an element that begins a line and is not translated are one `_Block`."""
+    """Yield the lines; those of an element that is not translated, or of a formula, are one.
+
+    They are a `_Page` if the element begins a line.
+    """
     fence: re.Pattern[str] | None = None
     waiting, unclosed = deque[str](), set[str]()
     while line := waiting.popleft() if waiting else next(lines, ""):
         tag = _BEGINS_ELEMENT.match(line)
-        if isinstance(line, _Block | _Options):
+        is_page = tag is not None and (_ON_A_PAGE.fullmatch(tag[1]) or NOT_TRANSLATED.search(tag[2])) is not None
+        name = tag[1] if tag and is_page else "math" if "<math" in line else ""
+        if isinstance(line, _Block | _Options | _Term):
             pass
         elif fence is not None:
             fence = None if fence.search(line) else fence
         elif _FENCE.match(line) and not isinstance(line, _Directive):
             fence = _opening(line)
-        elif tag and tag[1] not in unclosed and not _VOID.fullmatch(tag[1].lower()) and NOT_TRANSLATED.search(tag[2]):
-            read, depth = [line], _depth(tag[1], line)
+        elif name and name not in unclosed and not _VOID.fullmatch(name.lower()):
+            read, depth = [line], _depth(name, line)
             while (
                 depth > 0
                 and len(read) < _LONGEST_BLOCK
                 and (following := waiting.popleft() if waiting else next(lines, ""))
             ):
                 read.append(following)
-                depth += _depth(tag[1], following)
+                depth += _depth(name, following)
             if depth == 0 and len(read) > 1:
-                line = _Block("".join(read))
+                is_whole = is_page and read[-1].rstrip().endswith(">")  # and no part of a sentence
+                line = _Page("".join(read)) if is_whole else "".join(read)
             else:
-                unclosed |= {tag[1]} if depth else set()  # looking for the end of each would take quadratic time
+                unclosed |= {name} if depth else set()  # looking for the end of each would take quadratic time
                 waiting.extendleft(reversed(read[1:]))
         yield line
 
@@ -559,7 +592,7 @@ def _n_below(lines: Iterable[str], column: int) -> int:
     n_below = 0
     for n, line in enumerate(lines, start=1):
         if line.strip():
-            if len(line) - len(line.lstrip(" ")) <= column:
+            if _column(line) <= column:
                 break
             n_below = n
     return n_below
@@ -712,8 +745,9 @@ _FLAT = re.compile("script|style|textarea|title")  # tags and comments inside th
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment. A long one comes in portions.
+_FORMULA_OF_LINES = FORMULA.replace(r"\n", "")
 _TOKEN = re.compile(
-    rf"{FORMULA}|"
+    rf"{_FORMULA_OF_LINES}|"
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?(?:php|=).*?\?>|<(?!!--|!\[CDATA\[|\?(?:php|=))[!?][^>]*>"
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
@@ -722,6 +756,7 @@ _PHP = re.compile(r"<\?(?:php|=).*\?>", re.DOTALL)
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?php": "?>", "<?=": "?>"}
 # A tag that may go on in the next line, also within a quotation.
 _UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\"[^\"]*|'[^']*)?\Z)"
+_UNFINISHED_FORMULA = re.compile(_FORMULA_OF_LINES.removesuffix("</math>") + r"(?:</?[a-z-]*)?\Z")
 # Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
 _ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
 _ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
@@ -733,7 +768,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 LINKS = ("a", "label", "button")  # elements whose text stands alone in a menu
-_WHOLE = re.compile(f"{FORMULA}|{KEPT_ELEMENT.pattern}")  # no text ends within one
+_WHOLE = re.compile(f"{_FORMULA_OF_LINES}|{KEPT_ELEMENT.pattern}")  # no text ends within one
 _LINK = re.compile(
     rf"<(?:{'|'.join(LINKS)})(?=[\s>])(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>"
     rf"(?P<text>(?:[^<]|<(?!/?(?:{'|'.join(LINKS)})[\s>]))*+)</(?:{'|'.join(LINKS)})\s*>",
@@ -830,7 +865,7 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
             run = ""
         if tag is None:
             continue
-        is_code = _PHP.fullmatch(tag[0]) or (not name and re.fullmatch(FORMULA, tag[0]))
+        is_code = _PHP.fullmatch(tag[0]) or (not name and re.fullmatch(_FORMULA_OF_LINES, tag[0]))
         is_inline = _INLINE.fullmatch(name) or is_code or _is_part_of_line(name, tag[0], run)
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         is_kept = NOT_TRANSLATED.search(attributes) is not None
@@ -930,7 +965,8 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
             continue
         start = 0
         while match := (_with_unfinished(token) if goes_on else token).search(waiting, start):
-            if goes_on and match.lastgroup in ("open", "unfinished"):
+            is_open = match.lastgroup in ("open", "unfinished") or _UNFINISHED_FORMULA.match(waiting, match.start())
+            if goes_on and is_open:
                 break
             yield waiting[start : match.start()], match
             start, token = match.end(), _next_token(match)

@@ -273,6 +273,8 @@ _PARAMETER = re.compile(
     r"""|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`""",
     re.DOTALL,
 )
+# A role of MyST: {term}`house`, {ref}`another text <target>`
+ROLE = r"\{(?P<role>[a-z][\w:+-]{0,40})\}`(?P<shown>[^`<>\n]{1,200}+)(?P<target><[^`<>\n]{1,200}>)?`"
 _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
 )
@@ -309,7 +311,7 @@ def _parameters(shortcode: str) -> list[tuple[int, int]]:
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
-    may_have = may_have or _SHOWN_NAME.search(sentence)
+    may_have = may_have or _SHOWN_NAME.search(sentence) or "}`" in sentence
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -320,7 +322,7 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, the forms of a plural between bars, the attributes of a tag that people
-    see or hear, and the title of a link of Markdown.
+    see or hear, the title of a link of Markdown, and in roles of MyST the text before a target and terms of a glossary.
     """
     if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
         return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
@@ -331,6 +333,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     if code.startswith("]("):
         title = _LINK_TITLE.fullmatch(code)
         return [title.span(title.lastgroup or 0)] if title else []
+    if code.endswith("`") and (role := re.fullmatch(ROLE, code)):
+        return _texts_of_role(role)
     if not _MESSAGE.fullmatch(code):
         return []
     found, depth, start = list[tuple[int, int]](), 0, 0
@@ -342,6 +346,15 @@ def branches(code: str) -> list[tuple[int, int]]:
             found += [(start, brace.start())] if depth == 2 else []
             depth -= 1
     return found
+
+
+def _texts_of_role(role: re.Match[str]) -> list[tuple[int, int]]:
+    start, stop = role.span("shown")
+    shown = (start, start + len(role["shown"].rstrip()))
+    target = [(stop + 1, role.end("target") - 1)] if role["target"] else []
+    if role["role"] == "term":
+        return [shown, *target]
+    return [shown] if target else []
 
 
 def _values(tag: str) -> list[tuple[int, int]]:

@@ -518,6 +518,8 @@ def test_a_continued_string_of_toml_is_one_text() -> None:
         ("{list-table} A title\n* - a\n  - b", ["A title", "a", "b"]),
         ("{tip}\n```` {.python}\nx\n````\n:rocket: a", [":rocket: a"]),
         ('{tip}\n<div translate="no">\nx\n</div>\na', ["a"]),
+        ("{glossary}\n:sorted:\na\n  b\n  c\n\n  d\n\ne\nf\n      g", ["a", "b\n  c", "d", "e", "f", "g"]),
+        ("{glossary}\na\n  b\n  ```` x\n  x\n  ````\nc\n: d", ["a", "b", "c", "d"]),
         ("{figure} a.png\n---\nname: fig-a\nalt: A house\nlabel: x\n---\na", ["A house", "a"]),
         ("{tip}\n---\na b\n\nc", ["a b", "c"]),
     ],
@@ -526,7 +528,35 @@ def test_directives_of_myst_have_text(fence: str, directive: str, expected: list
     """What looks like code for other programs; their options are no text."""
     page = f"z\n\n{fence}{directive}\n{fence}\n:rocket: y\n\n```\nx\n```\n"
     assert language("markdown", page) == ["z", *expected, ":rocket: y"]
-    assert language("markdown", f"- z\n  {fence}{directive}\n{fence}\n".replace("\n", "\n  ")) == ["z", *expected]
+    item = f"- z\n{fence}{directive}\n{fence}\n".replace("\n", "\n  ")
+    inside = [text.replace("\n", "\n  ") for text in expected]
+    assert language("markdown", item) == ["z", *inside]
+
+
+FORMULA = "<math><mrow>\n  <mi>x</mi>\n  <mo>&lt;</mo>\n</mrow></math>"
+
+
+@pytest.mark.parametrize("layout", ["html", "markdown", "mdx"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Where {FORMULA} holds.\n", [f"Where {FORMULA} holds."]),
+        (f"{FORMULA} is a formula\nin a sentence.\n", [f"{FORMULA} is a formula\nin a sentence."]),
+        ('<math display="block">\n<mtext>x</mtext>\n\n<mi>y</mi>\n</math>\n\na\n', ["a"]),
+        ('<div translate="no">\nx\n\n<p translate="yes">a <b>b</b></p>\ny\n</div>\n\nc\n', ["a <b>b</b>", "c"]),
+        ("<svg>\n<style>\nx\n</style>\n<text>a</text>\n\n</svg>\n\nc\n", ["a", "c"]),
+    ],
+)
+def test_formulas_and_kept_elements_on_several_lines(layout: Format, text: str, expected: list[str]) -> None:
+    """A line of a formula was a text, and within an element that stays, no other one was translated."""
+    assert language(layout, text) == expected
+
+
+def test_a_formula_on_several_lines_stays_in_a_paragraph() -> None:
+    paragraph = Paragraph(Piece(f"Where {FORMULA}\nholds.", translate=True), "markdown")
+    assert "\n" not in paragraph.plain
+    said = paragraph.plain.replace("Where", "Wo").replace("holds", "gilt")
+    assert paragraph.laid_out(said) == f"Wo {FORMULA}\ngilt."
 
 
 @pytest.mark.parametrize(
@@ -569,7 +599,7 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<p>a\n b</p>", ["a\n b"]),
         ("<p>a <math><mi>x</mi><mtext>y</mtext></math> b</p>", ["a <math><mi>x</mi><mtext>y</mtext></math> b"]),
         ('<p>a <math display="block"><mi>x</mi></math> b</p>', ["a", "b"]),
-        ("<p>a</p><math>\n<mi>x</mi>\n</math>b", ["a", "b"]),
+        ("<p>a</p><math>\n<mi>x</mi>\n</math> b", ["a", "<math>\n<mi>x</mi>\n</math> b"]),
         *(
             (f"<p>{before}<math>{inside}</math></p>", [f"{before}<math>{inside}</math>"])
             for before in ("", "a ")
@@ -758,7 +788,8 @@ def test_every_line_of_a_very_long_cue_is_translated() -> None:
 
 
 @pytest.mark.parametrize(
-    "opening", ["<!--", "<![CDATA[", "<!", "<?", "<a", "<a '", "<a '>", "<script>", "<script></script"]
+    "opening",
+    ["<!--", "<![CDATA[", "<!", "<?", "<a", "<a '", "<a '>", "<script>", "<script></script", "<math>", "<math><mi>"],
 )
 @pytest.mark.parametrize("rest", ["{}", "\n{}", "{}\n", "\n", " "])
 def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str, rest: str) -> None:

@@ -213,6 +213,23 @@ def test_emphasis_within_a_word_is_markup(text: str) -> None:
     assert len(protect(text, MARKDOWN).originals) == 2
 
 
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [
+        ("{term}`Haus`", ["Haus"]),
+        ("{term}`das Haus <Haus>`", ["das Haus", "Haus"]),
+        ("{ref}`dem Anhang <sec-a>`", ["dem Anhang"]),
+        ("{py:func}`der Funktion <f>`", ["der Funktion"]),
+        ("{ref}`sec-a`", []),
+        ("{math}`a < b`", []),
+    ],
+)
+def test_the_texts_of_a_role_of_myst_are_translated_and_its_target_stays(role: str, expected: list[str]) -> None:
+    """The name of a term changes in references as in the glossary."""
+    assert [role[start:stop] for start, stop in branches(role)] == expected
+    assert messages(f"Siehe {role} hier", markdown()) == ([role] if expected else [])
+
+
 def test_the_branches_of_a_message_are_its_texts() -> None:
     assert [MESSAGE[start:stop] for start, stop in branches(MESSAGE)] == [
         "{n, plural, =0 {nichts} one {{b} hat # Hund} other {{b}}}",
