@@ -632,7 +632,7 @@ def _long_string(line: str, opened: re.Match[str], waiting: deque[str]) -> Itera
 def _indented_blocks(lines: Sequence[str]) -> Iterator[Piece]:
     """Yield the pieces of Markdown that is indented as its first line."""
     first = next((line for line in lines if line.strip()), "")
-    return _blocks(iter(lines), len(first) - len(first.lstrip(" ")))
+    return _blocks(iter(lines), _column(first))
 
 
 def _end_of_scalar(text: str, start: int) -> int:
