@@ -59,6 +59,11 @@ class TextRun:
     key: bytes = b""
 
     @property
+    def identity(self) -> tuple[bytes, bytes]:
+        """Equal for runs that may be one: of equal formats, and with the prefixes that the start tag declares."""
+        return self.key, self.opening if b"xmlns" in self.opening else self.opening[:1]
+
+    @property
     def size(self) -> int:
         """Bytes that each new run of this format needs."""
         properties = sum(len(piece) for piece in self.properties if isinstance(piece, bytes))
@@ -381,7 +386,7 @@ class _Writer:
         self._text = b""
 
     def _enter(self, run: TextRun) -> None:
-        if run.key != self._run.key or bool(run.opening) != bool(self._run.opening):
+        if run.identity != self._run.identity:
             self.leave()
             self.out += [run.opening, *run.properties]
             self._run = run

@@ -291,6 +291,16 @@ def test_formats_follow_their_words(content: str) -> None:
         assert objects(result) == objects(data)
 
 
+def test_a_prefix_that_a_run_declares_stays_in_it() -> None:
+    """lxml declares on an inserted run what the document does not, and the run was joined to the one before it."""
+    shape = '<w:r xmlns:x="urn:x"><w:t xml:space="preserve"> hier </w:t><x:y/></w:r>'
+    data = document(run("Ein") + shape + run("Bild"))
+    assert texts(data, "a.docx") == ["Ein hier <g1></g1>Bild"]
+    paragraph = body(translated(data, "a.docx", upper))[0][0]
+    assert "".join(paragraph.itertext()) == "EIN HIER BILD"
+    assert len([*paragraph.iter("{urn:x}y")]) == 1
+
+
 CAP = '<w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr>'
 
 
