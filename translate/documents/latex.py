@@ -22,7 +22,8 @@ Node = Any  # of pylatexenc, which has no types
 
 # Macros: formatting around their argument, or around their last one; formatting until the end of a group.
 _FONTS = re.compile(
-    "text(?:bf|it|sc|sf|rm|sl|md|up|normal|superscript|subscript|quote)|emph|underline|uline|enquote|[fm]box|makebox"
+    "text(?:bf|it|sc|sf|rm|sl|md|up|normal|superscript|subscript|quote)|emph|underline|enquote|[fm]box|makebox"
+    "|uu?line|uwave|[sx]out|st|so|ul|caps"
     "|framebox|hl|alert|structure|hyperref|makecell|thead|only|uncover|visible|onslide"
 )
 _SECOND = re.compile("href|textcolor|f?colorbox|hyperlink|multicolumn|multirow|raisebox|(?:resize|scale|rotate)box")
@@ -86,6 +87,10 @@ _KNOWN = {
     **dict.fromkeys(("parencite", "autocite", "textcite", "footcite"), "*[[{"),
 }
 _CODE = re.compile(r"(?:[vV]erbatim|lstlisting|minted|comment|tikzpicture|filecontents|alltt|thebibliography)\*?")
+_DECLARED_CODE = re.compile(
+    r"\\(?:(?:Define|(?:Rec|C)ustom)VerbatimEnvironment|lstnewenvironment|(?:re)?newtcblisting)\*?\s*"
+    r"(?:\[[^\[\]]*\]\s*)?\{(\w+)\}"
+)
 _MATH = re.compile(r"(?:equation|align|gather|multline|eqnarray|math|displaymath|flalign|alignat)\*?")
 # Environments whose arguments are titles, whose option is one, which have settings alone, and which have none; a title
 # and a setting, such as a length, of others.
@@ -193,6 +198,7 @@ class _Reader:
     has_shorthands: bool
     own_fonts: frozenset[str]  # macros that the file defines, which show their argument as text
     theorems: frozenset[str]  # environments that the file declares, whose option is a title
+    code: re.Pattern[str]  # the names of environments with code
     walker: Any
     values: list[Value] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
@@ -358,7 +364,7 @@ class _Reader:
             return
         self.end()
         start = self.text.index("}", node.pos) + 1
-        nodes = [] if _CODE.fullmatch(name) else [one for one in node.nodelist if one is not None]
+        nodes = [] if self.code.fullmatch(name) else [one for one in node.nodelist if one is not None]
         while not _WITHOUT_ARGUMENTS.fullmatch(name):
             group = next((one for one in nodes if one.pos == start and _is(one, "LatexGroupNode")), None)
             is_title = not _TABLES.fullmatch(name) and (_BOXES.fullmatch(name) or _TITLE.match(self.text, start))
@@ -499,6 +505,7 @@ def read(data: bytes, reading: Reading) -> Values:
     to_text = optional_package("pylatexenc.latex2text", "latex").LatexNodes2Text()
     is_whole = r"\documentclass" in file.text
     shorthands = (_HAS_SHORTHANDS if is_whole else _USES_SHORTHANDS).search(file.text)
+    code = re.compile("|".join([_CODE.pattern, *_DECLARED_CODE.findall(file.text)]))
     reader = _Reader(
         file,
         tag_name(file.text),
@@ -508,8 +515,9 @@ def read(data: bytes, reading: Reading) -> Values:
         has_shorthands=shorthands is not None and without_region(reading.source) in ("de", ""),
         own_fonts=_own_fonts(file.text),
         theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
+        code=code,
         walker=walker.LatexWalker(
-            _without_code(file.text) + _END, latex_context=_macros(walker), tolerant_parsing=False
+            _without_code(file.text, code) + _END, latex_context=_macros(walker), tolerant_parsing=False
         ),
     )
     try:
@@ -542,10 +550,14 @@ def _macros(walker: Any) -> Any:
     return known
 
 
-def _without_code(text: str) -> str:
-    """Return a text of the same length with "x" for the characters of listings, which need not be LaTeX."""
+def _without_code(text: str, code: re.Pattern[str]) -> str:
+    """Return a text of the same length with "x" for the characters of listings, which need not be LaTeX.
+
+    Args:
+        code: matches the names of their environments.
+    """
     parts, place, unclosed = list[str](), 0, set[str]()
-    for begin in re.finditer(rf"\\begin\{{({_CODE.pattern})\}}", text):
+    for begin in re.finditer(rf"\\begin\{{({code.pattern})\}}", text):
         if begin.start() < place or begin[1] in unclosed:
             continue
         end = text.find(f"\\end{{{begin[1]}}}", begin.end())

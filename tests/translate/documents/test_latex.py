@@ -341,6 +341,21 @@ def test_both_forms_of_a_title_are_texts(macro: str) -> None:
     assert texts("a.tex", data) == ["Short", "A longer title"]
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        r"\DefineVerbatimEnvironment{Highlighting}{Verbatim}{commandchars=\\\{\}}",
+        r"\lstnewenvironment{Highlighting}[1][]{}{}",
+        r"\newtcblisting[auto counter]{Highlighting}{listing only}",
+    ],
+)
+def test_an_environment_that_the_file_declares_for_code_stays(declaration: str) -> None:
+    """As pandoc does for code in colours."""
+    code = r"\begin{Highlighting}[]\KeywordTok{def} f(x): return \StringTok{$ {a"
+    data = rf"{declaration}\begin{{document}}Some \st{{old}} text.{code}\end{{Highlighting}}\end{{document}}".encode()
+    assert texts("a.tex", data) == ["Some <g2>old</g2> text."]
+
+
 def test_a_tie_before_a_reference_stays() -> None:
     """The search has plain spaces."""
     data = rb"Siehe Bild~\ref{a}, Tafel \ref{b} und Seite~\pageref{c}."
