@@ -30,6 +30,7 @@ from translate.text.placeholders import (
     SHORTCODE,
     TRANSLATED,
     branches,
+    placeholder_spans,
 )
 from translate.text.sentences import Piece, pieces
 
@@ -136,6 +137,15 @@ _BEGINS = re.compile(
     r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
     rf"|<(?!/?(?:{_INLINE.pattern})\b|[A-Za-z][A-Za-z\d+.-]+:|[^\s<>@]+@))"
 )
+# A tag that divides a line of Markdown, as it begins or ends a block (https://html.spec.whatwg.org/#flow-content), and
+# the beginning of the next line after it.
+_BLOCK_OF_HTML = re.compile(
+    r"</?(?:address|article|aside|blockquote|(?P<break>br)|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure"
+    r"|footer|form|h[1-6]|header|hr|legend|li|main|menu|nav|ol|option|p|section|summary|table|tbody|td|tfoot|th|thead|tr"
+    r"|ul)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_AFTER_BLOCK = re.compile(r"[ \t]*(?:\n[ \t>]*)?")
 _OTHER_NUMBER = re.compile(r"\s*(?!1[.)])\d{1,9}[.)]\s")  # in a paragraph it begins no list
 _SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, the title of a quotation
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
@@ -200,7 +210,19 @@ _LINK_OF_MARKDOWN = re.compile(
 
 
 def _paragraph(text: str) -> list[Piece]:
-    """Return a paragraph as one piece to translate, or its links if all words are in them."""
+    """Return a paragraph as one piece to translate, or its links if all words are in them; blocks of HTML divide it."""
+    found, end = list[Piece](), 0
+    for start, stop in placeholder_spans(text, markdown()) if _BLOCK_OF_HTML.search(text) else ():
+        space = _AFTER_BLOCK.match(text, stop)
+        after = space[0] if space else ""
+        tag = _BLOCK_OF_HTML.fullmatch(text, start, stop)
+        if tag and (not tag["break"] or are_apart("", text[stop + len(after) :])):
+            found += [*_links(text[end:start]), _tag_alone(text[start:stop]), Piece(after, translate=False)]
+            end = stop + len(after)
+    return [*found, *_links(text[end:])]
+
+
+def _links(text: str) -> list[Piece]:
     return pieces(text, list(itertools.pairwise([0, *_ends_of_links(text, _LINK_OF_MARKDOWN), len(text)])))
 
 
@@ -289,7 +311,8 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
         if _HARD_BREAK.search(line) or _SINGLE_LINE.match(inner) or len(open_lines) >= _LONGEST_PARAGRAPH:
             whole = "".join(open_lines)
             closing = _CLOSING.search(whole)
-            yield from pieces(whole, [(0, closing.start() if closing else len(whole))])
+            stop = closing.start() if closing else len(whole)
+            yield from (*_paragraph(whole[:stop]), Piece(whole[stop:], translate=False))
             open_lines = []
         previous = text
     yield from _paragraph("".join(open_lines))
@@ -735,7 +758,7 @@ def _row(line: str) -> Iterator[Piece]:
         if bar:
             yield Piece(bar, translate=False)
         else:
-            yield from paragraph(cell)
+            yield from _paragraph(cell)
 
 
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
@@ -888,6 +911,11 @@ def _tag(tag: str) -> Piece:
     """Return the piece of a tag that stands between texts."""
     if LANGUAGE.search(tag) and not tag.startswith("</"):
         return Piece(tag, True, "language")
+    return _tag_alone(tag)
+
+
+def _tag_alone(tag: str) -> Piece:
+    """Return the piece of a tag, which is translated if it has attributes that people see or hear."""
     return Piece(tag, translate=bool(branches(tag)))
 
 

@@ -508,6 +508,26 @@ def test_a_continued_string_of_toml_is_one_text() -> None:
     assert paragraph.laid_out(paragraph.plain) == piece.text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<details><summary>A</summary>\nB c.\n</details>\n", ["A", "B c."]),
+        ("<div>A</div>\nB c\n", ["A", "B c"]),
+        ("# A<br/>B\n", ["A", "B"]),
+        ("A<br>\nB  \nC\n", ["A", "B", "C"]),
+        ("> A<br>\n> B\n", ["A", "B"]),
+        ("| A<br>B | C |\n|---|---|\n| <p>D</p>E | f |\n", ["A", "B", "C", "D", "E", "f"]),
+        ('<p title="a b">A</p> B\n', ['<p title="a b">', "A", "B"]),
+        ("[A](b)<br>[C](d)\n", ["[A](b)", "[C](d)"]),
+        ("A<br>\nand b\n", ["A<br>\nand b"]),  # a sentence that goes on
+        ("A `<br>` B\n", ["A `<br>` B"]),
+        ("A <b>B</b> <Icon/> C\n", ["A <b>B</b> <Icon/> C"]),
+    ],
+)
+def test_blocks_of_html_divide_a_paragraph_of_markdown(text: str, expected: list[str]) -> None:
+    assert language("markdown", text) == expected
+
+
 @pytest.mark.parametrize("fence", ["```", "~~~~", ":::"])
 @pytest.mark.parametrize(
     ("directive", "expected"),
