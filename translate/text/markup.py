@@ -124,9 +124,10 @@ _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
 _FORMULA = {"$$": r"\$\$", "\\[": r"\\\]"}  # lines that begin one, and patterns of those that end it
 _ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
+_NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2}))"  # of a list item, in pandoc also a letter
 # Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(
-    r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|(?:\[\^[^\]\s]{1,100}|\*\[[^\]\n]{1,100})\]:"
+    rf"(?:\s*(?:>|(?:#{{1,6}}|[-*+]|{_NUMBER}|:|\[[ xX]\]|(?:\[\^[^\]\s]{{1,100}}|\*\[[^\]\n]{{1,100}})\]:"
     r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
 )
 _INLINE = re.compile(
@@ -134,7 +135,7 @@ _INLINE = re.compile(
     "|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _BEGINS = re.compile(
-    r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
+    rf"\s*(?:>|#{{1,6}}\s|[-*+]\s|{_NUMBER}\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
     rf"|<(?!/?(?:{_INLINE.pattern})\b|[A-Za-z][A-Za-z\d+.-]+:|[^\s<>@]+@))"
 )
 # A tag that divides a line of Markdown, as it begins or ends a block (https://html.spec.whatwg.org/#flow-content), and
@@ -194,13 +195,18 @@ _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where t
 _QUOTATION = re.compile(r" *> ?")
 _MOST_CONTAINERS = 32  # in each other, since each blank line is compared with all of them
 _CONTAINER = re.compile(
-    r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])(?: (?= {4})|\s+)|(\[\^[^\]\s]{1,100}\]:\s+"
+    rf" *(?:> ?|(?:[-*+]|{_NUMBER})(?: (?= {{4}})|\s+)|(\[\^[^\]\s]{{1,100}}\]:\s+"
     r"|(?:(?:!!!|\?{3}\+?)(?: [a-z][\w-]*){1,3}(?: \".*\")?|===[!+]? \".*\")\s*\Z))"
 )
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
 _CLOSING = re.compile(r"(?:\s#+|\\)\s*\Z")  # the mark of a hard break, or of a heading at its end
 # The line below the names of the columns; a bar at the beginning or end of a row may be missing.
 _DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
+# The same without bars, as pandoc writes most tables. Its columns are where the dashes are, so such a table is copied.
+# It ends with a blank line, or with other dashes if dashes are above the names.
+_COLUMNS = re.compile(r"\s*-{2,}(?:[ ]+-{2,})+\s*\Z")
+_DASHES = re.compile(r"\s*-{3,}\s*\Z")
+_END_OF_TABLE = {False: re.compile(r"\A\s*\Z"), True: re.compile(r"\A\s*-{3,}[\s-]*\Z")}
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
 
 
@@ -246,6 +252,7 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     is_indented = False  # whether the line before is indented code
     containers = [re.compile(rf" {{{indent}}}|\s*\Z")] if indent else []  # of the line before
     is_code = False  # whether a whole line ends that block
+    is_below_dashes = False  # whether the open paragraph is
     quote = 0  # number of marks of quotation before each line of the open paragraph
     for line in lines:
         if isinstance(line, _Block | _Options | _Page | _Term):
@@ -278,6 +285,10 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
         end = None if is_indented or isinstance(line, _Directive) else _opening(inner)
         is_layout = isinstance(line, _Tag | _Directive) or _is_layout(inner)
         begins = end or is_layout or (_BEGINS.match(text) and not is_text)
+        if open_lines and _COLUMNS.match(text) and not is_indented and (len(open_lines) == 1 or is_below_dashes):
+            yield from (Piece(other, translate=False) for other in [*open_lines, line])
+            open_lines, previous, end, is_code = [], "", _END_OF_TABLE[is_below_dashes], True
+            continue
         if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
             yield from _paragraph("".join(open_lines[:-1]))
@@ -308,6 +319,7 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             if start:
                 yield Piece(line[:start], translate=False)
             open_lines, quote = [line[start:]] if line[start:] else [], depth
+            is_below_dashes = _DASHES.match(previous) is not None
         if _HARD_BREAK.search(line) or _SINGLE_LINE.match(inner) or len(open_lines) >= _LONGEST_PARAGRAPH:
             whole = "".join(open_lines)
             closing = _CLOSING.search(whole)

@@ -553,6 +553,27 @@ def test_directives_of_myst_have_text(fence: str, directive: str, expected: list
     assert language("markdown", item) == ["z", *inside]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  a     b\n  ----- -----\n  c     d\n\ne\n", ["e"]),
+        ("----------\n a     b\n       c\n----- ----\n d     e\n\n f     g\n----------\n\nh\n", ["h"]),
+        ("a\n\n--- ---\n\nb\n", ["a", "b"]),
+        ("a b\n---\nc\n", ["a b", "c"]),
+    ],
+)
+def test_tables_of_pandoc_without_bars_are_copied(text: str, expected: list[str]) -> None:
+    """Their columns are places in the lines; rows were sentences, and words went from one row to another."""
+    assert language("markdown", text) == expected
+
+
+@pytest.mark.parametrize("marks", ["a. b.", "a) b)", "I. II.", "iv. v.", "A. B."])
+def test_lists_of_pandoc_with_letters_have_items(marks: str) -> None:
+    first, second = marks.split()
+    assert language("markdown", f"{first}  x\n{second}  y\n    z\n") == ["x", "y\n    z"]
+    assert language("markdown", f"x {first}\n{second} y\n") == [f"x {first}\n{second} y"]
+
+
 FORMULA = "<math><mrow>\n  <mi>x</mi>\n  <mo>&lt;</mo>\n</mrow></math>"
 
 
