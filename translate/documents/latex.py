@@ -70,6 +70,14 @@ _DEFINITION = re.compile(
     r"\s*\[1\]\s*"
     r"\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+)\}"
 )
+# What defines a macro or an environment, up to the groups that say what it stands for, and how many those are.
+_DEFINES = re.compile(
+    r"\\(?:(?P<two>(?:(?:re)?new|provide)environment|[A-Z][a-z]+DocumentCommand)|(?P<three>[A-Z][a-z]+DocumentEnvironment)"
+    r"|(?:(?:re)?new|provide)command|DeclareRobustCommand|[gex]?def)(?![A-Za-z])\*?"
+    r"\s*(?:\{[^{}]*\}|\\[A-Za-z@]+|\\.)(?:\s|#\d|\[[^\[\]]*\])*+"
+)
+_GAP = re.compile(r"(?:\s|%[^\n]*\n)*+")
+_BRACE = re.compile(r"\\.|%[^\n]*|(?P<opens>\{)|(?P<closes>\})", re.DOTALL)
 # The macro of which an argument begins, at the end of a text.
 _OPENS = re.compile(r"\\([A-Za-z]+)\*?((?:\[[^\[\]]*\]|\{[^{}]*\})*)\{\Z")
 # Macros that stand for signs.
@@ -517,7 +525,9 @@ def read(data: bytes, reading: Reading) -> Values:
         theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
         code=code,
         walker=walker.LatexWalker(
-            _without_code(file.text, code) + _END, latex_context=_macros(walker), tolerant_parsing=False
+            _without_definitions(_without_code(file.text, code)) + _END,
+            latex_context=_macros(walker),
+            tolerant_parsing=False,
         ),
     )
     try:
@@ -567,6 +577,40 @@ def _without_code(text: str, code: re.Pattern[str]) -> str:
             parts += [text[place : begin.end()], "x" * (end - begin.end())]
             place = end
     return "".join([*parts, text[place:]])
+
+
+def _without_definitions(text: str) -> str:
+    """Return a text of the same length with "x" for what macros and environments stand for.
+
+    An environment may begin in one argument of a definition and end in another, which pylatexenc does not read.
+    """
+    parts, end = list[str](), 0
+    for definition in _DEFINES.finditer(text):
+        place = definition.end()
+        for _ in range({"two": 2, "three": 3}.get(definition.lastgroup or "", 1)):
+            start = _skipped(text, place)
+            place = _end_of_group(text, start)
+            if start < end or place == start:
+                break
+            parts += [text[end : start + 1], "x" * (place - start - 2)]
+            end = place - 1
+    return "".join([*parts, text[end:]])
+
+
+def _skipped(text: str, place: int) -> int:
+    """Return the place after white space and comments."""
+    found = _GAP.match(text, place)
+    return found.end() if found else place
+
+
+def _end_of_group(text: str, start: int) -> int:
+    """Return where the group ends that begins at a place; the place itself if none does."""
+    depth = 0
+    for brace in _BRACE.finditer(text, start) if text[start : start + 1] == "{" else ():
+        depth += bool(brace["opens"]) - bool(brace["closes"])
+        if not depth and brace["closes"]:
+            return brace.end()
+    return start
 
 
 def _titles(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -342,6 +342,22 @@ def test_both_forms_of_a_title_are_texts(macro: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "definition",
+    [
+        "\\newenvironment{note}[1][x]%\n  {\\begin{center}\\{ % {\n  }%\n  {\\end{center}}",
+        r"\NewDocumentEnvironment{note}{O{} m}{\begin{center}}{\end{center}}",
+        r"\newcommand*{\open}[1]{\begin{center}#1}\def\close#1{\end{center}}",
+        r"\DeclareDocumentCommand\open{m}{\begin{center}}",
+    ],
+)
+def test_a_definition_may_have_one_end_of_an_environment(definition: str) -> None:
+    """As those of docutils have; the file was refused."""
+    data = f"{definition}\n\\begin{{document}}Some \\emph{{text}}.\\end{{document}}".encode()
+    assert texts("a.tex", data) == ["Some <g2>text</g2>."]
+    assert unchanged("a.tex", data) == (data, data)
+
+
+@pytest.mark.parametrize(
     "declaration",
     [
         r"\DefineVerbatimEnvironment{Highlighting}{Verbatim}{commandchars=\\\{\}}",
