@@ -110,7 +110,7 @@ _PARTS = re.compile(
     r"|comments|styles|settings|numbering)"
     r"|presentationml\.(?:presentation\.main|template\.main|slideshow\.main|slide|notesSlide|comments|slideMaster"
     r"|slideLayout)"
-    r"|spreadsheetml\.(?:sharedStrings|worksheet|comments)"
+    r"|spreadsheetml\.(?:sharedStrings|worksheet|comments|table)"
     r"|drawingml\.(?:chart|chartshapes|diagramData|diagramDrawing|drawing)|chartex|ms-powerpoint\.comments"
     r"|threadedcomments|core-properties)\+xml$"
 )
@@ -313,6 +313,10 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         new = language(token.attributes[name]) if name in token.attributes else None
         return {} if new is None else {name: new}
 
+    def totals(token: Token) -> Collection[str]:  # the label of a row, which is that of a cell
+        is_text = token.name == "x:tableColumn" and token.attributes.get("totalsRowLabel", "") not in kept
+        return ("totalsRowLabel",) if is_text else ()
+
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
@@ -320,6 +324,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         longest=_LONGEST,
         codes=_NUMBER,
         role=_prompts() if has_prompts else _numbering,
+        more_texts=totals,
         characters=lambda _: NO_BREAK_HYPHEN,
         changes=changes,
         language=language,

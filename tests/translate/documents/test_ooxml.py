@@ -588,6 +588,19 @@ def test_cells_that_filters_rules_and_pivot_tables_name_stay() -> None:
     assert texts(data, "a.xlsx") == ["Rest", "Rest"]
 
 
+def test_the_label_of_a_row_of_totals_is_that_of_its_cell() -> None:
+    openpyxl, tables = library("openpyxl"), library("openpyxl.worksheet.table")
+    file = openpyxl.Workbook()
+    for row in (["Ware", "Preis"], ["Apfel", 1], ["Summe", 1]):
+        file.active.append(row)
+    columns = [tables.TableColumn(id=1, name="Ware", totalsRowLabel="Summe"), tables.TableColumn(id=2, name="Preis")]
+    file.active.add_table(tables.Table(displayName="T", ref="A1:B3", totalsRowCount=1, tableColumns=columns))
+    result = openpyxl.load_workbook(BytesIO(translated(saved(file), "a.xlsx", upper))).active
+    assert list(result.values) == [("Ware", "Preis"), ("APFEL", 1), ("SUMME", 1)]
+    assert [column.name for column in result.tables["T"].tableColumns] == ["Ware", "Preis"]
+    assert [column.totalsRowLabel for column in result.tables["T"].tableColumns] == ["SUMME", None]
+
+
 @pytest.mark.parametrize("kind", ["str", "n"])
 def test_formulas_are_computed_again_if_their_results_are_text(kind: str) -> None:
     """Excel shows the results in the file, made of cells that are translated, until it computes them again."""
