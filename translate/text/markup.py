@@ -787,6 +787,7 @@ _TOKEN = re.compile(
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
+_REMARK = re.compile(r"<!--[^\n]{0,200}-->")  # in a line of text, as React and Vue write between texts
 _PHP = re.compile(r"<\?(?:php|=).*\?>", re.DOTALL)
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?php": "?>", "<?=": "?>"}
 # A tag that may go on in the next line, also within a quotation.
@@ -901,7 +902,8 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
         if tag is None:
             continue
         is_code = _PHP.fullmatch(tag[0]) or (not name and re.fullmatch(_FORMULA_OF_LINES, tag[0]))
-        is_inline = _INLINE.fullmatch(name) or is_code or _is_part_of_line(name, tag[0], run)
+        is_remark = _REMARK.fullmatch(tag[0]) and run.rpartition("\n")[2].strip()
+        is_inline = bool(_INLINE.fullmatch(name) or is_code or is_remark or _is_part_of_line(name, tag[0], run))
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         is_kept = NOT_TRANSLATED.search(attributes) is not None
         if begins and not placeholder and (_COPIED.fullmatch(name) or is_kept):

@@ -649,6 +649,9 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<pre>a <math> b</pre><p>c <math><mi>x</mi></math></p>", ["c <math><mi>x</mi></math>"]),
         ("<p>a <math> b</p></math><p>c</p><p><math><mi>x</mi></math> d</p>", ["a", "c", "<math><mi>x</mi></math> d"]),
         ("<!-- a > b\n c -->d", ["d"]),
+        # React and Vue write empty ones between texts.
+        ("<p>a <!-- -->b<!----> c <!-- x --></p><!-- y --><p>d</p>", ["a <!-- -->b<!----> c <!-- x -->", "d"]),
+        ("<p>a</p> <!-- x -->\n<!-- y -->b", ["a", "b"]),
         ("<p>a</p><!-- " + "b b\n" * 10_000 + "-->c", ["a", "c"]),
         ("<p>" + "a" * 20_000 + "</p><!-- b\nc -->d", ["a" * 20_000, "d"]),
         ('<a href="x > y"\n title="z">a</a>', ['<a href="x > y"\n title="z">a</a>']),
