@@ -36,7 +36,7 @@ _PREFIXES = {f"http://www.w3.org/{version}": "" for version in _VERSIONS}
 _PREFIXES |= {
     f"http://www.w3.org/{version}#{space}": prefix
     for version in _VERSIONS
-    for space, prefix in (("metadata", "ttm"), ("parameter", "ttp"))
+    for space, prefix in (("metadata", "ttm"), ("parameter", "ttp"), ("styling", "tts"))
 }
 _SPACE = re.compile(r"\s+")
 _ID = re.compile(rb"""\s(?:xml:id|begin|end|dur)\s*=\s*(?:"[^"]*"|'[^']*')""")  # differs between spans of one style
@@ -85,6 +85,7 @@ class Subtitles(Parts):
 def read(data: bytes, reading: Reading) -> Sentences:
     """Divide a file of subtitles; see `Format.read`."""
     language, is_root, units = translated_language(reading), True, dict(_UNITS)
+    rubies = set[str]()  # styles of words with ruby
 
     def role(token: Token) -> Role | None:
         nonlocal is_root
@@ -93,7 +94,12 @@ def read(data: bytes, reading: Reading) -> Sentences:
         if is_root:
             units.update(_rates(token))
         is_root = False
-        return None
+        attributes = token.attributes
+        if attributes.get("tts:ruby") != "container" and rubies.isdisjoint(attributes.get("style", "").split()):
+            return None
+        if token.name == "style":
+            rubies.add(attributes.get("xml:id", ""))
+        return Role.OBJECT if token.name == "span" else None
 
     def changes(token: Token) -> dict[str, str]:
         stated = token.attributes.get("xml:lang")
@@ -163,14 +169,15 @@ def _with_single_spaces(atoms: Sequence[Atom]) -> list[Atom]:
             text = _SPACE.sub(" ", atom.text)
             atom = replace(atom, text=text[1:] if text.startswith(" ") and last in (" ", "\n") else text)
         out.append(atom)
-        last = atom.text[-1:] or last
+        last = "" if atom.kind is AtomKind.OBJECT else atom.text[-1:] or last
     is_at_break = False
     for i in range(len(out) - 1, -1, -1):
         text = out[i].text
         if is_at_break and not _is_break(out[i]) and text.endswith(" "):
             text = text[:-1]
             out[i] = replace(out[i], text=text)
-        is_at_break = _is_break(out[i]) or (is_at_break and not text)
+        is_object = out[i].kind is AtomKind.OBJECT
+        is_at_break = _is_break(out[i]) or (is_at_break and not text and not is_object)
     return out
 
 

@@ -84,6 +84,17 @@ def test_a_file_of_older_versions_and_without_prefixes() -> None:
     assert b">JA<br />NEIN</p>" in translated("a.xml", data, upper, **GERMAN)
 
 
+@pytest.mark.parametrize("said", ['tts:ruby="container"', 'style="colour word"'])
+def test_a_word_with_ruby_stays_whole_in_its_sentence(said: str) -> None:
+    ruby = f'<span {said}><span tts:ruby="base">東京</span><span tts:ruby="text">とうきょう</span></span>'
+    styles = '<style xml:id="colour" tts:color="red"/><style xml:id="word" tts:ruby="container"/>'
+    data = f"""<tt xmlns="http://www.w3.org/ns/ttml" xmlns:tts="http://www.w3.org/ns/ttml#styling" xml:lang="de">
+<head><styling>{styles}</styling></head>
+<body><p>Er ist in {ruby} <br/> und <span style="colour">bleibt</span> da.</p></body></tt>""".encode()
+    assert texts("a.ttml", data) == ["Er ist in <g1/>\nund <g2>bleibt</g2> da."]
+    assert f">ER IST IN {ruby}<br/>UND" in translated("a.ttml", data, upper, **GERMAN).decode()
+
+
 @pytest.mark.parametrize("data", [b"<tt/>".replace(b"tt", b"html"), b"<tt xmlns='http://www.w3.org/ns/ttml'><p>"])
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(UserError):
