@@ -6,8 +6,7 @@
 # Miss:  markdownify writes no backslash: the day is the number of an item, and "- Nein." of a dialogue an item, too. And all
 #        but pandoc write "<b>", which is a tag in Markdown: the name of the tag is not in the text any more. Pages that were
 #        turned into Markdown for a corpus, or for a model to read, lose what they say about HTML, XML and templates.
-. "$(dirname "$0")/environment.sh" html2text==2025.4.15 markdownify==1.2.3 pypandoc-binary==1.17 markdown-it-py==4.3.0 \
-    beautifulsoup4==4.15.0
+. "$(dirname "$0")/environment.sh" html2text==2025.4.15 markdownify==1.2.3 pypandoc-binary==1.17 markdown-it-py==4.3.0
 npm install --silent --no-audit --no-fund turndown@7.2.5
 cat >turndown.mjs <<'JAVASCRIPT'
 import { readFileSync } from 'node:fs'
@@ -16,13 +15,14 @@ import Turndown from 'turndown'
 console.log(JSON.stringify(JSON.parse(readFileSync('pages.json')).map((page) => new Turndown().turndown(page))))
 JAVASCRIPT
 python - <<'PYTHON'
+import html
 import json
+import re
 import subprocess
 
 import html2text
 import markdownify
 import pypandoc
-from bs4 import BeautifulSoup
 from finding import expect
 from markdown_it import MarkdownIt
 
@@ -31,7 +31,7 @@ PAGES = [f"<p>{text.replace('<', '&lt;').replace('>', '&gt;')}</p>" for text in 
 
 def shown(markdown):
     """Return what a reader of Markdown shows."""
-    return BeautifulSoup(MarkdownIt().render(markdown), "html.parser").get_text().strip()
+    return html.unescape(re.sub("<[^>]*>", "", MarkdownIt().render(markdown))).strip()
 
 with open("pages.json", "w") as file:
     json.dump(PAGES, file)
