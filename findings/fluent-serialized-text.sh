@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The serializers of Fluent write texts as they are, so that a part of a translation, or nothing, is read back.
+# The serializers of Fluent mark nothing in a text, so that a part of a translation, or none of it, is read back.
 #
 # Guess: a TextElement with "{", or with a line that begins with "[", "*" or ".", is written as a literal, such as {"["}, or
 #        refused, as the syntax has no other way to say it.
-# Miss:  fluent.syntax and @fluent/syntax write it as it is. "Press" with a second line "[Enter] to go on" is the message
+# Miss:  fluent.syntax and @fluent/syntax write the bare text. "Press" with a second line "[Enter] to go on" is the message
 #        "Press" for every reader; with ".NET is needed" as the second line, or with "Set {1, 2", there is no message at
 #        all. Nothing is said. Spaces at both ends go, too. A program that builds messages from translations has to make
 #        literals of these characters itself, or to read what it wrote and compare.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two of four npm packages read Java properties otherwise than Java: keys get lost, and "\u00e4" stays as it is.
+# Two of four npm packages read Java properties otherwise than Java: keys get lost, and "\u00e4" is not replaced.
 #
 # Guess: javaproperties of Python, and dot-properties, properties-parser, java-properties and properties-reader of npm read
 #        Unicode escapes, continued lines, escaped spaces in keys and spaces at the end as Java does.

@@ -2,7 +2,7 @@
 # json2po writes an empty PO file, and ends with exit code 0, if a JSON file has one number or truth value.
 #
 # Guess: of {"title": "House", "rooms": 5, "open": true} the text is a message; the rest is left out, as `po2json` keeps it.
-# Miss:  the one number makes the whole file fail with a warning about "got 'int'", and what is written has no byte. A value
+# Miss:  the one number makes the whole file fail with a warning about "got 'int'", and the PO file is empty. A value
 #        that is null is no error: it becomes a message without a name. A script that converts a folder of catalogues and
 #        goes by exit codes hands the translators an empty file, and every text of that catalogue stays in the source
 #        language. `po2json` alone, for the same template, is right.
