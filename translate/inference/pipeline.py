@@ -314,6 +314,16 @@ def segment(text: str, rules: Rules) -> list[Piece]:
     rules.raise_if_cancelled()
     if not rules.segments:
         return [Piece(text, translate=True)]
+    found, end = list[Piece](), 0
+    for start, stop in placeholders.block_spans(text, rules.markup):
+        if not placeholders.branches(text[start:stop]):
+            found += [*_sentences(text[end:start], rules), Piece(text[start:stop], translate=False)]
+            end = stop
+    return [*found, *_sentences(text[end:], rules)]
+
+
+def _sentences(text: str, rules: Rules) -> list[Piece]:
+    """Divide a text without blocks of HTML into sentences and text to copy."""
 
     def split(text: str) -> list[Piece]:
         return sentences.split(text, rules.source, rules.markup)

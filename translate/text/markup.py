@@ -29,8 +29,8 @@ from translate.text.placeholders import (
     ROLE,
     SHORTCODE,
     TRANSLATED,
+    block_spans,
     branches,
-    placeholder_spans,
 )
 from translate.text.sentences import Piece, pieces
 
@@ -138,14 +138,7 @@ _BEGINS = re.compile(
     rf"\s*(?:>|#{{1,6}}\s|[-*+]\s|{_NUMBER}\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
     rf"|<(?!/?(?:{_INLINE.pattern})\b|[A-Za-z][A-Za-z\d+.-]+:|[^\s<>@]+@))"
 )
-# A tag that divides a line of Markdown, as it begins or ends a block (https://html.spec.whatwg.org/#flow-content), and
-# the beginning of the next line after it.
-_BLOCK_OF_HTML = re.compile(
-    r"</?(?:address|article|aside|blockquote|(?P<break>br)|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure"
-    r"|footer|form|h[1-6]|header|hr|legend|li|main|menu|nav|ol|option|p|section|summary|table|tbody|td|tfoot|th|thead|tr"
-    r"|ul)(?:\s[^<>]*)?/?>",
-    re.IGNORECASE,
-)
+# White space after a tag of a block of HTML, with the beginning of the next line.
 _AFTER_BLOCK = re.compile(r"[ \t]*(?:\n[ \t>]*)?")
 _OTHER_NUMBER = re.compile(r"\s*(?!1[.)])\d{1,9}[.)]\s")  # in a paragraph it begins no list
 _SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, the title of a quotation
@@ -218,13 +211,11 @@ _LINK_OF_MARKDOWN = re.compile(
 def _paragraph(text: str) -> list[Piece]:
     """Return a paragraph as one piece to translate, or its links if all words are in them; blocks of HTML divide it."""
     found, end = list[Piece](), 0
-    for start, stop in placeholder_spans(text, markdown()) if _BLOCK_OF_HTML.search(text) else ():
+    for start, stop in block_spans(text, markdown()):
         space = _AFTER_BLOCK.match(text, stop)
         after = space[0] if space else ""
-        tag = _BLOCK_OF_HTML.fullmatch(text, start, stop)
-        if tag and (not tag["break"] or are_apart("", text[stop + len(after) :])):
-            found += [*_links(text[end:start]), _tag_alone(text[start:stop]), Piece(after, translate=False)]
-            end = stop + len(after)
+        found += [*_links(text[end:start]), _tag_alone(text[start:stop]), Piece(after, translate=False)]
+        end = stop + len(after)
     return [*found, *_links(text[end:])]
 
 

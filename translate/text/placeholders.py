@@ -122,6 +122,33 @@ def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> 
     return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
 
 
+# A tag that begins or ends a block (https://html.spec.whatwg.org/#flow-content), or a line.
+_BLOCK = re.compile(
+    r"</?(?:address|article|aside|blockquote|(?P<break>br)|caption|center|dd|details|dialog|div|dl|dt|fieldset"
+    r"|figcaption|figure|footer|form|h[1-6]|header|hr|legend|li|main|menu|nav|ol|option|p|section|summary|table|tbody"
+    r"|td|tfoot|th|thead|tr|ul)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_NEXT_WORD = re.compile(r"[\s>]*(\w)")
+
+
+def block_spans(text: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
+    """Return where the tags of blocks of HTML are, which end sentences; <br> does unless a small letter follows it.
+
+    Args:
+        pattern: matches placeholders.
+    """
+    if "<" not in text or not _BLOCK.search(text):
+        return []
+    tags = (_BLOCK.fullmatch(text, *span) for span in placeholder_spans(text, pattern))
+    return [tag.span() for tag in tags if tag and not (tag["break"] and _is_followed_by_small_letter(text, tag.end()))]
+
+
+def _is_followed_by_small_letter(text: str, place: int) -> bool:
+    word = _NEXT_WORD.match(text, place)
+    return word is not None and word[1].islower()
+
+
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:
     """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
     return not any(pattern is signed for signed in _SIGNED) or _SIGN.search(text) is not None

@@ -46,7 +46,7 @@ WORDS = [
 ]
 
 
-EMPTY = re.compile(r"<([a-z]+)[^<>]*>\s*</\1>")  # an object without words, such as an icon
+EMPTY = re.compile(r"<([a-z]+)\b[^<>]*>\s*</\1>")  # an object without words, such as an icon
 
 
 def stripped(text: str) -> str:

@@ -59,6 +59,27 @@ def test_sentences_are_translated_one_by_one_and_the_space_between_them_stays() 
     assert (sentence.n_segments, len(sentence.tokens), sentence.confidence) == (2, 5, pytest.approx(-0.5))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Das Haus<br>Der Hund schläft", ["Das Haus", "Der Hund schläft"]),
+        ('<ul class="x"><li>Ein Haus</li><li>Zwei Häuser</li></ul>', ["Ein Haus", "Zwei Häuser"]),
+        ("Name:<BR />Datum:", ["Name:", "Datum:"]),
+        ("Das Haus <br> und der Hund", [f"Das Haus {SYMBOLS[0]} und der Hund"]),
+        ("Das <i>Haus</i> da", [f"Das {SYMBOLS[0]}Haus{SYMBOLS[1]} da"]),
+        ("Das Zeichen `<br>` hier", [f"Das Zeichen {SYMBOLS[0]} hier"]),
+    ],
+)
+def test_a_sentence_ends_at_the_tags_of_blocks_of_html(text: str, expected: list[str]) -> None:
+    """They are layout between texts; a symbol for one in the middle of a sentence would make one of two."""
+    model = Model(swapped)
+    (sentence,) = translated(model, text)
+    assert model.asked[: len(expected)] == expected
+    assert sentence.text == re.sub(
+        r"<[^<>]*>|[^\W\d_]+", lambda part: part[0] if part[0][0] == "<" else swapped(part[0]), text
+    )
+
+
 def test_a_sentence_in_several_passages_is_translated_once() -> None:
     model = Model(swapped)
     translated(model, "Ja. Nein.", "Nein. Ja.", "Ja.")
