@@ -129,7 +129,7 @@ _BLOCK = re.compile(
     r"|td|tfoot|th|thead|tr|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_NEXT_WORD = re.compile(r"[\s>]*(\w)")
+_NEXT_WORD = re.compile(r"(?:<[^<>]{0,200}>|_|[^\w<{&%$]){0,20}(\w)")  # after marks and tags
 
 
 def block_spans(text: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:

@@ -149,6 +149,7 @@ def nested(draw: st.DrawFn, depth: int = 3) -> str:
 @given(text=nested(), seed=st.integers(0, 7))
 @example(text="<b>Haus </b><i>Hund </i>und", seed=0)
 @example(text="Hund <b>{name}</b>und", seed=0)
+@example(text="Hund<br><b>und Haus</b>", seed=0)
 def test_words_stay_and_elements_stay_nested(text: str, seed: int) -> None:
     expected = translated(stripped(text), None)
     found = translated(text, at_random(seed))
