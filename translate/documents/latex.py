@@ -33,18 +33,23 @@ _DECLARATIONS = re.compile(
 )
 # Texts of their own; notes within a text; what ends a text; what has no width; letters.
 _BLOCKS = re.compile(
-    "part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|caption|(?:sub)?title|frame(?:sub)?title|abstract|dedication"
-    "|date|subject|markright"
+    "part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|caption|(?:sub|extra)?title|frame(?:sub)?title|abstract|dedication"
+    "|date|subject|markright|titlehead|publishers|(?:upp|low)ertitleback"
 )
-_LAST_OF_BLOCKS = re.compile("addcontentsline|captionof")  # of which the last argument is such a text
-_TITLES = re.compile("(?:sub)?title|date|subject")
+# Of which the last argument is such a text.
+_LAST_OF_BLOCKS = re.compile("addcontentsline|captionof|newacronym|longnewglossaryentry")
+# Of the preamble.
+_TITLES = re.compile(
+    "(?:sub|extra)?title|date|subject|dedication|titlehead|publishers|(?:upp|low)ertitleback"
+    "|hypersetup|(?:long)?newglossaryentry|newacronym"
+)
 _NOTES = re.compile("footnote(?:text)?|thanks|marginpar|todo|parbox")
 _ENDS = re.compile(
     r"\\|newline|linebreak|par|item|(?:big|med|small)skip|v(?:space|fill)|(?:new|clear)page|pagebreak|maketitle|hline"
     "|(?:top|mid|bottom)rule|tableofcontents|centering|raggedright|appendix|tabularnewline|end(?:first|last)?(?:head|foot)"
     "|q?quad|hfill|dotfill|hrulefill"
 )
-_RULES = re.compile("cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
+_RULES = re.compile("column|cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
 _POINTS = re.compile(
     "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|no(?:line|page)break|hypertarget"
     "|phantomsection|null"
@@ -60,11 +65,18 @@ _OPTION = re.compile(
     r"\[(?:[^\[\]{}\n]|\n(?![ \t]*\n)|\{(?:[^{}]|\{[^{}]*\})*+\})*+\]|\([lr\d.{}a-z]*+\)(?=\{\d)"
     r"|<(?:[\d,+.()@|:a-z -]|\\value\{\w+\})++>"
 )
-# A title in an option.
-_TITLED = re.compile(
-    r"[\[,]\s*(?:title|subtitle|caption|alt)\s*=\s*"
-    r"(?:\{(?P<group>[^{}\\$%#&~]*)\}|(?P<plain>[^\[\]{}\\$%#&~,\s]+(?:\s+[^\[\]{}\\$%#&~,\s]+)*))"
-)
+
+
+def _setting(keys: str) -> re.Pattern[str]:
+    """Return the pattern of a text in an option, or in other settings."""
+    sign = r"[^\[\]{}\\$%#&~,\s]+"
+    return re.compile(
+        rf"[\[{{,]\s*(?:{keys})\s*=\s*(?:\{{(?P<group>[^{{}}\\$%#&~]*)\}}|(?P<plain>{sign}(?:\s+{sign})*))"
+    )
+
+
+_TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
+_ENTRY = _setting("name|description|text|plural|first|firstplural")  # of a glossary
 _DEFINITION = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))"
     r"\s*\[1\]\s*"
@@ -90,6 +102,10 @@ _SAID = {
 _KNOWN = {
     **dict.fromkeys(("part", "paragraph", "subparagraph", "caption"), "*[{"),
     **dict.fromkeys(("footnotetext", "marginpar"), "[{"),
+    **dict.fromkeys(("titlehead", "publishers", "dedication", "extratitle", "uppertitleback", "lowertitleback"), "{"),
+    "newacronym": "[{{{",
+    "newglossaryentry": "{{",
+    "longnewglossaryentry": "*{{{",
     **dict.fromkeys(("title", "subtitle", "frametitle", "framesubtitle", "author", "date", "subject"), "[{"),
     **dict.fromkeys(("linebreak", "nolinebreak", "pagebreak", "nopagebreak"), "["),
     **dict.fromkeys(("parencite", "autocite", "textcite", "footcite"), "*[[{"),
@@ -267,13 +283,13 @@ class _Reader:
         if value := _value(self.file, items, held, self.tag, self.is_ascii, self.is_german):
             self.values.append(replace(value, encode=encode))
 
-    def _beside(self, start: int, stop: int, nodes: Sequence[Node] = ()) -> None:
-        """Read the texts in a part of a paragraph that is kept: nodes, and titles in options."""
+    def _beside(self, start: int, stop: int, nodes: Sequence[Node] = (), settings: re.Pattern[str] = _TITLED) -> None:
+        """Read the texts in a part of a paragraph that is kept: nodes, and titles in options and other settings."""
         outer, n_values = (self.items, self.held), len(self.values)
         self.items, self.held = [], []
         self.nodes(nodes)
         self.end()
-        for title in [] if nodes else _TITLED.finditer(self.text, start, stop):
+        for title in [] if nodes else settings.finditer(self.text, start, stop):
             self._words(*title.span(title.lastgroup or 0))
             self.end(_in_braces if title.lastgroup == "plain" else str)
         self.items, self.held = outer
@@ -363,7 +379,7 @@ class _Reader:
             self._say(node.pos, stop, self._read([node]))
         else:
             self._keep(node.pos, stop, "object")
-            self._beside(node.pos, stop)
+            self._beside(node.pos, stop, settings=_ENTRY if name == "newglossaryentry" else _TITLED)
 
     def _environment(self, node: Node, stop: int) -> None:
         name = node.environmentname
@@ -535,6 +551,7 @@ def read(data: bytes, reading: Reading) -> Values:
         whole = [one for one in nodes if _is(one, "LatexEnvironmentNode") and one.environmentname == "document"]
         for title in _titles(nodes) if whole else ():
             reader.nodes([title])
+            reader.end()
         for one in whole:
             reader.nodes(one.nodelist)
         if not whole:

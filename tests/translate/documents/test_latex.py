@@ -303,6 +303,7 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
         (r"\section{The \texorpdfstring{$\alpha$}{alpha} rays}", ["The <g2><g3/></g2> rays", "alpha"]),
         (r"A picture \includegraphics[alt={Of a house},width=2cm]{a} there", ["A picture <g2/> there", "Of a house"]),
         (r"\addcontentsline{toc}{section}{The sources}", ["The sources"]),
+        (r"\begin{columns}\column{.5\textwidth} Left \column{2cm} Right\end{columns}", ["Left", "Right"]),
         (r"One word\pagebreak[3] and\nopagebreak[2] more", ["One word", "and<g2></g2> more"]),
         (r"Some [in brackets] and \LaTeX{} [too]", ["Some [in brackets] and <g2/> [too]"]),
     ],
@@ -332,6 +333,22 @@ def test_a_title_in_an_option_stays_one_value(option: str) -> None:
 def test_titles_and_dates_of_the_preamble_are_texts(title: str) -> None:
     data = rf"\documentclass{{beamer}}\title{{{title}}}\date{{In May}}\begin{{document}}\end{{document}}".encode()
     assert texts("a.tex", data) == [*["A title"] * title.count("A title"), "In May"]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        (r"\hypersetup{pdftitle={A house}, pdfauthor={Jan},pdfsubject=Of wood}", ["A house", "Of wood"]),
+        (r"\newglossaryentry{a}{name=tree,description={A big plant},symbol={x}}", ["tree", "A big plant"]),
+        (r"\newglossaryentry{a}{name={tree}}\newcommand{\x}[1]{title=y}", ["tree"]),
+        (r"\newacronym[longplural=x]{a}{TL}{too \emph{long}}", ["too <g2>long</g2>"]),
+        (r"\titlehead{University\\ of nowhere}\publishers{A press}", ["University", "of nowhere", "A press"]),
+    ],
+)
+def test_what_a_preamble_says_to_readers_is_text(declaration: str, expected: list[str]) -> None:
+    data = rf"\documentclass{{a}}{declaration}\begin{{document}}Some text.\end{{document}}".encode()
+    assert texts("a.tex", data) == [*expected, "Some text."]
+    assert unchanged("a.tex", data) == (data, data)
 
 
 @pytest.mark.parametrize("macro", ["title", "subtitle", "date", "section", "caption", "frametitle"])
