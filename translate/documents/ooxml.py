@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 
+from translate.documents import printed
 from translate.documents.archive import Archive
 from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
@@ -81,7 +82,8 @@ _BEGUN, _BEGINNINGS = (  # elements, and those at their beginning that belong to
 )
 _INNER, _OUTER = {"w:sdtContent", "w:rubyBase"}, {"w:sdt", "w:ruby"}  # the end tags of both are one
 _ELEMENTS = {
-    Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description",
+    Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description "
+    + " ".join(printed.ELEMENTS),
     Role.PAIR: "w:r w:t w:hyperlink w:ins w:moveTo w:smartTag w:sdt w:sdtContent w:fldSimple w:customXml w:dir w:bdo "
     "w:ruby w:rubyBase a:r a:t x:r x:t",
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
@@ -372,6 +374,8 @@ def _is_drop_cap(atoms: Sequence[Atom]) -> bool:
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCells, code: "_Code") -> list[Piece]:
     """Return the unit of a paragraph or cell, or its bytes."""
+    if start.name in printed.ELEMENTS:
+        return printed.sections(atoms, place)
     holder = next((atom.token for atom in atoms if atom.token.name in _HOLDERS and atom.kind is AtomKind.OPEN), None)
     original = [piece for atom in atoms for piece in atom.raw]
     if start.name in _CELLS and "".join(atom.text for atom in atoms) in kept:

@@ -588,6 +588,35 @@ def test_cells_that_filters_rules_and_pivot_tables_name_stay() -> None:
     assert texts(data, "a.xlsx") == ["Rest", "Rest"]
 
 
+def printed_sheet(left: str, center: str, right: str = "") -> bytes:
+    file = library("openpyxl").Workbook()
+    header = file.active.oddHeader
+    header.left.text, header.center.text, header.right.text = left, center, right
+    header.left.font, header.left.size, header.center.color = "Arial,Bold", 12, "FF0000"
+    return saved(file)
+
+
+def test_headers_of_sheets_keep_their_codes() -> None:
+    """The sections are texts of their own, and codes stay as they are."""
+    data = printed_sheet("Seite &P von &N", "&BMüller && Söhne&B zeigen", "&D")
+    assert translated(data, "a.xlsx", str) == data
+    assert texts(data, "a.xlsx") == ["Seite <g1/> von <g2/>", "Müller & Söhne<g1></g1> zeigen"]
+    header = library("openpyxl").load_workbook(BytesIO(translated(data, "a.xlsx", upper))).active.oddHeader
+    found = [section.text for section in (header.left, header.center, header.right)]
+    assert found == ["SEITE &P VON &N", "&BMÜLLER && SÖHNE&B ZEIGEN", "&D"]
+    assert (header.left.font, header.left.size, header.center.color) == ("Arial,Bold", 12, "FF0000")
+
+
+def test_a_header_that_would_be_too_long_for_excel_stays_and_is_reported() -> None:
+    data, reports = printed_sheet("kurz", "auch lang" * 5), list[str]()
+    reading = Reading(name="a.xlsx", source="de", target="en", report=reports.append)
+    result = stubs.translated(data, reading, lambda text: text.upper() + "!" * 4 * len(text))
+    header = library("openpyxl").load_workbook(BytesIO(result)).active.oddHeader
+    assert header.left.text == "KURZ" + "!" * 16
+    assert "auch lang" * 5 in header.center.text
+    assert len(reports) == 1
+
+
 def test_the_label_of_a_row_of_totals_is_that_of_its_cell() -> None:
     openpyxl, tables = library("openpyxl"), library("openpyxl.worksheet.table")
     file = openpyxl.Workbook()
