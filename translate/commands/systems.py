@@ -95,6 +95,8 @@ def _find_systems(names: Sequence[Path]) -> list[System]:
     if not names:
         folder = registry.find_model(None, say).resolve()
         return [System(folder.parent.name if folder.name == "model" else folder.name, None, folder)]
+    if settings := next((path for path in names if path.suffix == ".toml" and path.is_file()), None):
+        raise UserError(f"{settings}: has settings, not translations; name its run, such as runs/{settings.stem}")
     folders = [None if path.is_file() else registry.find_model(path, say) for path in names]
     short = [path.stem if folder is None else path.resolve().name for path, folder in zip(names, folders, strict=True)]
     labels = short if len(set(short)) == len(short) else [str(path) for path in names]

@@ -55,6 +55,8 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
     Raises UserError if a file cannot be read or a key or value is wrong.
     """
     values, where = read(path)
+    if "axes" in values and "data" not in values:
+        raise UserError(f"{where}: is a grid of experiments; run it with translate experiment")
     for key, value in given_settings(overrides):
         put(values, key, value, said=f"--set {key}")
     return parse(values, where)

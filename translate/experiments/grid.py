@@ -146,7 +146,10 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
 
     Raises UserError or ConfigError for the first mistake.
     """
-    file = validated(GridFile, toml_tables(path, str(path)), str(path))
+    tables = toml_tables(path, str(path))
+    if "data" in tables and "config" not in tables:
+        raise UserError(f"{path}: is one experiment; train it with translate train, or name it as `config` in a grid")
+    file = validated(GridFile, tables, str(path))
     axes = tuple(_axes(file.axes, str(path)))
     _check_axes(axes, path)
     if repeated := {seed for seed in file.seeds if file.seeds.count(seed) > 1}:

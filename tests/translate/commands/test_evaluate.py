@@ -493,6 +493,7 @@ SAVED_MISTAKES = {
     "short.txt --reference ref.en": "short.txt: has 40 lines, but the references have 41",
     "subwords.txt --reference ref.en": "subwords.txt, line 1: still holds subwords",
     "lower.txt --reference ref.en": "lower.txt: has no capital letter",
+    "my.toml": "my.toml: has settings, not translations; name its run, such as runs/my",
     "a.txt gone.txt --reference ref.en": "no such file, folder",
     "a.txt --source src.de --reference ref.en --comet /no/comet": "cannot be run",
 }
@@ -505,6 +506,7 @@ def test_a_mistake_with_saved_outputs_gives_a_one_sentence_error(
     lines = Path("a.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("short.txt").write_text("".join(lines[1:]), encoding="utf-8")
     Path("link.txt").symlink_to("a.txt")
+    Path("my.toml").write_text("", encoding="utf-8")
     Path("lower.txt").write_text("".join(lines).lower(), encoding="utf-8")
     Path("subwords.txt").write_text("".join(line.replace("house", "ho@@ use") for line in lines), encoding="utf-8")
     assert main(["evaluate", *arguments.split()]) == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.experiments.conftest import GRID, Write
+from translate.config.load import load
 from translate.errors import UserError
 from translate.experiments.grid import Axis, _axes, load_grid, row_name, slug
 
@@ -39,6 +40,14 @@ def test_an_axis_may_set_several_keys_and_settings_hold_for_all_rows(write: Writ
     }
     assert layers == {("small",): (1, 1, 3), ("large",): (2, 3, 3)}
     assert {c.config.training.warmup_steps for c in grid.cells} == {2}
+
+
+def test_a_grid_and_an_experiment_are_not_taken_for_each_other(write: Write) -> None:
+    path = write(GRID)
+    with pytest.raises(UserError, match=r"norm\.toml: is a grid of experiments; run it with translate experiment"):
+        load(path)
+    with pytest.raises(UserError, match=r"toy\.toml: is one experiment; train it with translate train"):
+        load_grid(path.parent / "toy.toml", [])
 
 
 def test_a_setting_of_the_command_line_does_not_change_an_axis(write: Write) -> None:
