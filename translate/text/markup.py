@@ -56,6 +56,7 @@ _INCLUSIVE = (
 _VALUE = rf"\"[^\"]*+\"|'[^']*+'|{EXPRESSION}|[^\s\"'=<>`{{}}]++"
 # Of HTML or JSX, on one line or several.
 _TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{EXPRESSION}))*+\s*+/?>"
+_CITED, _LOCATOR = r"-?@[^\s\[\],;]{1,100}", r"[^\W\d_]{0,9}\.? ?\d[\df\u2013. -]{0,20}"  # [@miller, p. 5; -@jones]
 _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 
 
@@ -63,13 +64,15 @@ _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
-    These are tags of JSX, roles of MyST, code, mathematics, references whose text is their name, attributes, names of
-    emoji, both halves of a link or picture, and emphasis, also around a single word that would be a constant elsewhere.
+    These are tags of JSX, roles of MyST, code, mathematics, citations of pandoc, references whose text is their name,
+    attributes, names of emoji, both halves of a link or picture, and emphasis, also around a single word that would be
+    a constant elsewhere.
     """
     return re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+        + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern
         + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"

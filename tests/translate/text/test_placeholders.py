@@ -213,6 +213,13 @@ def test_emphasis_within_a_word_is_markup(text: str) -> None:
     assert len(protect(text, MARKDOWN).originals) == 2
 
 
+@pytest.mark.parametrize("code", ["[-@sec-a]", "[@a; -@b]", "[@a, S. 5; @b, Kap. 2-4]", "[@doi:10.1/x-y]"])
+def test_a_citation_of_pandoc_is_one_placeholder(code: str) -> None:
+    """A bracket of it was lost."""
+    assert protect(f"Siehe {code} hier.", MARKDOWN).originals == (code,)
+    assert protect("Das [@anna sagt es] so.", MARKDOWN).originals == ("@anna",)
+
+
 @pytest.mark.parametrize(
     ("role", "expected"),
     [
