@@ -304,6 +304,12 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
         (r"A picture \includegraphics[alt={Of a house},width=2cm]{a} there", ["A picture <g2/> there", "Of a house"]),
         (r"\addcontentsline{toc}{section}{The sources}", ["The sources"]),
         (r"\begin{columns}\column{.5\textwidth} Left \column{2cm} Right\end{columns}", ["Left", "Right"]),
+        (
+            r"\opening{Dear reader,} thank you.\closing{Yours}\ps{PS: a note}",
+            ["Dear reader,", "thank you.", "Yours", "PS: a note"],
+        ),
+        (r"\cventry{2020}{Teacher}{A school}{}{}{\emph{Good} work}", ["Teacher", "A school", "<g1>Good</g1> work"]),
+        (r"\cvitem{Languages}{German}\cvlistitem{A point}", ["Languages", "German", "A point"]),
         (r"One word\pagebreak[3] and\nopagebreak[2] more", ["One word", "and<g2></g2> more"]),
         (r"Some [in brackets] and \LaTeX{} [too]", ["Some [in brackets] and <g2/> [too]"]),
     ],
