@@ -511,8 +511,8 @@ def _with_kept(lines: Iterator[str]) -> Iterator[str]:
                 read.append(following)
                 depth += _depth(name, following)
             if depth == 0 and len(read) > 1:
-                is_whole = is_page and read[-1].rstrip().endswith(">")  # and no part of a sentence
-                line = _Page("".join(read)) if is_whole else "".join(read)
+                is_in_sentence = name.lower() == "math" and not read[-1].rstrip().endswith(">")
+                line = _Page("".join(read)) if is_page and not is_in_sentence else "".join(read)
             else:
                 unclosed |= {name} if depth else set()  # looking for the end of each would take quadratic time
                 waiting.extendleft(reversed(read[1:]))
