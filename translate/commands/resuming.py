@@ -11,6 +11,7 @@ writes it.
 import hashlib
 import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ from translate.errors import UserError, say
 from translate.files import hidden, naming, read_json, write_bytes, write_json
 
 _CHUNK = 2**16  # bytes read at a time
+_DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,18 @@ class Progress:
         return progress
 
 
+def begun_otherwise(place: Path, key: str, old: object, new: object) -> UserError:
+    """Return the error of an output that was begun with another setting; digests say nothing to a user."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        changed = next(name for name in {**old, **new} if old.get(name) != new.get(name))
+        values = f" ({changed} = {old.get(changed)}, not {new.get(changed)})"
+    else:
+        is_digest = any(_DIGEST.search(str(value)) for value in (old, new))
+        values = "" if is_digest else f" ({old}, not {new})"
+    name = "input" if key == "source_sha256" else key.removesuffix("_sha256")
+    return UserError(f"{place}: was begun with another {name}{values}; use the same, or start again with --force")
+
+
 class GrowingFile(Output):
     """A file to which complete windows are appended.
 
@@ -89,10 +103,7 @@ class GrowingFile(Output):
             return None
         for key, value in self.settings.items():
             if progress.settings.get(key) != value:
-                raise UserError(
-                    f"{self.place}: was begun with another {key}: {progress.settings.get(key)}, not {value}; use the "
-                    "same, or start again with --force"
-                )
+                raise begun_otherwise(self.place, key, progress.settings.get(key), value)
         if size < progress.bytes:
             raise UserError(f"{self.place}: is shorter than it was; start again with --force")
         with self.place.open("rb") as file:

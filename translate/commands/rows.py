@@ -29,7 +29,7 @@ from translate.commands.lines import (
     exists_already,
     open_file,
 )
-from translate.commands.resuming import GrowingFile, Progress
+from translate.commands.resuming import GrowingFile, Progress, begun_otherwise
 from translate.errors import UserError, printable, reason, say
 from translate.files import cannot_read, hidden, read_json, sha256, write_bytes, write_json
 from translate.models.folder import digests
@@ -340,10 +340,7 @@ class _Table:
             ) from error
         for key, value in self._known.items():
             if found.get(key) != value:
-                raise UserError(
-                    f"{self._place}: was begun with another {key}: {found.get(key)}, not {value}; use the same, or "
-                    "start again with --force"
-                )
+                raise begun_otherwise(self._place, key, found.get(key), value)
 
     def _files(self) -> list[Path]:
         """Return the files of the parts in order; there is none after a missing one."""

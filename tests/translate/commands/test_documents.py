@@ -286,7 +286,7 @@ def test_another_document_is_not_continued(
     many(monkeypatch)
     stub = Stubbed(parts, upper)
     opened(stub)
-    for options, key in (["--all"], "all"), ([], "source_sha256"):
+    for options, key in (["--all"], "all"), ([], "input;"):
         stub.stop_after = len(stub.windows) + 2
         assert run("--output", "y.notes", "--resume", "--force") == 130
         if not options:

@@ -52,6 +52,26 @@ def test_resuming_a_complete_file_changes_nothing(place: Path, capsys: pytest.Ca
     assert write(place, force=True) == len(WINDOWS)
 
 
+@pytest.mark.parametrize(
+    ("key", "old", "new", "said"),
+    [
+        ("format", "text", "html", "another format (text, not html);"),
+        ("source_sha256", "0" * 64, "1" * 64, "another input;"),
+        ("tokenizer_sha256", "0" * 64, "", "another tokenizer;"),
+        ("model", ["0" * 64, "2" * 64], ["1" * 64, "2" * 64], "another model;"),
+        ("search", {"beam_size": 4, "alpha": 1}, {"beam_size": 3, "alpha": 1}, "search (beam_size = 4, not 3);"),
+    ],
+)
+def test_another_setting_is_named_without_digests(key: str, old: object, new: object, said: str, place: Path) -> None:
+    with GrowingFile(place, {**SETTINGS, key: old}, force=False).opened():
+        pass
+    growing = GrowingFile(place, {**SETTINGS, key: new}, force=False)
+    with pytest.raises(UserError) as caught, growing.opened():
+        pass
+    assert said in str(caught.value)
+    assert "0" * 64 not in str(caught.value)
+
+
 @pytest.mark.parametrize("content", ["other", "".join(WINDOWS) + "more\n"])
 def test_a_complete_file_that_was_changed_is_not_resumed(content: str, place: Path) -> None:
     write(place)
