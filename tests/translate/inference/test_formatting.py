@@ -204,6 +204,8 @@ def test_elements_follow_their_words(text: str, expected: str) -> None:
         ("Der **rote** Hund", "Hund **rote** Der"),
         ("Der ** rote Hund", "Hund rote ** Der"),  # no emphasis
         ("Der _rote_ [*Hund*](x.md) ~~da~~", "~~da~~ [*Hund*](x.md) _rote_ Der"),
+        ("Der ==rote== ==**Hund** da==", "==da **Hund**== ==rote== Der"),
+        ("Wenn a==b", "a==b Wenn"),  # no marks
         ("Der [rote][1] Hund", "Hund [rote][1] Der"),
         ("Der *`rote`* Hund", "Hund *`rote`* Der"),
         ("Siehe ![das Bild](x.png) da", "da ![Bild das](x.png) Siehe"),
