@@ -2,7 +2,8 @@
 # FFmpeg writes codes of ASS into SubRip and WebVTT: a no-break space of WebVTT becomes "\h", a brace "\{{}".
 #
 # Guess: "&nbsp;" and "&lt;" of WebVTT are a no-break space and "<" in SubRip, and FFmpeg marks "<" and "&" again when it
-#        writes WebVTT. A text with braces in SubRip stays as it is.
+#        writes WebVTT. A text with braces in SubRip stays as it is. Of "<" and "\" in SubRip no guess was
+#        written.
 # Miss:  FFmpeg turns every subtitle into ASS and back, and the way back knows little more than line breaks and tags. So
 #        viewers and translators read "10\hEuro" and "\{{}1}", and a copy of a WebVTT file has "<" as it is, which
 #        begins a tag there. In SubRip, "a < b und c > d" is a tag <b> for it: the words between are lost, and the rest

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # inscriptis counts a list that begins at 5 from 1, and so gives the clauses of a contract other numbers.
 #
-# Guess: <ol start="5"> counts from 5 and <li value="9"> is 9, as browsers show them; `reversed` counts down.
+# Guess: <ol start="5"> counts from 5 and <li value="9"> is 9, as browsers show them; `reversed` counts down. Of
+#        the other three no guess was written.
 # Miss:  `value` is obeyed, and what follows counts on from it; `start` and `reversed` are not read. html2text, markdownify
 #        and pandoc read `start`, but not `value`. A text with several lists of one numbering, as laws, manuals and
 #        terms of use have them, refers to "5" and has two points "1". Where numbers of a translation are compared with those

@@ -2,7 +2,8 @@
 # Two of four npm packages read Java properties otherwise than Java: keys get lost, and "\u00e4" is not replaced.
 #
 # Guess: javaproperties of Python, and dot-properties, properties-parser, java-properties and properties-reader of npm read
-#        Unicode escapes, continued lines, escaped spaces in keys and spaces at the end as Java does.
+#        Unicode escapes, continued lines, escaped spaces in keys and spaces at the end as Java does. Of "!"
+#        and ${key} no guess was written.
 # Miss:  dot-properties and properties-parser do. properties-reader knows "=" alone: a continued line is a key of its own,
 #        "key:text" and "key text" are keys without texts, "\u00e4" is six characters, and spaces at the end are gone.
 #        java-properties knows escapes and colons, but takes "key text" for a key, keeps the backslash of "k\ ey", cuts
