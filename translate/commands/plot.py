@@ -35,6 +35,8 @@ def run(options: PlotOptions) -> None:
     if grids and len(folders) > 1:
         raise UserError("one grid, or several runs, can be drawn at a time; name either")
     out = options.out or folders[0]
+    if out.suffix in (".svg", ".png", ".html", ".pdf") and not out.is_dir():
+        raise UserError(f"--out {out}: is a folder for two files, .svg and .png; name one without {out.suffix}")
     if grids:
         _write(_chart(grids[0]), out, "chart")
     else:

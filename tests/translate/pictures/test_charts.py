@@ -106,7 +106,11 @@ def test_files_are_written_beside_the_run_and_are_the_same_again(
 
 @pytest.mark.parametrize(
     ("out", "reason"),
-    [("file", "it is not a folder; name another"), ("file/in", "a part of the path is not a folder; name another")],
+    [
+        ("file", "it is not a folder; name another"),
+        ("file/in", "a part of the path is not a folder; name another"),
+        ("a.svg", "--out a.svg: is a folder for two files, .svg and .png; name one without .svg"),
+    ],
 )
 def test_a_chart_is_not_written_over_a_file(
     out: str, reason: str, grid: Path, capsys: pytest.CaptureFixture[str]
@@ -115,6 +119,7 @@ def test_a_chart_is_not_written_over_a_file(
     assert main(["plot", str(grid), "--out", out]) == 2
     assert capsys.readouterr().err.strip().endswith(reason)
     assert not Path("file").read_bytes()
+    assert not Path("a.svg").exists()
 
 
 def test_runs_of_the_same_name_are_distinguished_by_their_folders(
