@@ -363,6 +363,7 @@ def _span(element: Element) -> Span:
 
 
 _LETTER = re.compile(r"\w")
+_MARKS_BEFORE, _MARKS_AFTER = re.compile(r"[^\w\s]{1,9}\Z"), re.compile(r"[^\w\s]{1,9}")
 
 
 def _is_word(unit: str) -> bool:
@@ -720,13 +721,22 @@ class _Placement:
             n_before = len(self.units) if self.words.isdisjoint(range(parent.lo, lo)) else n_before
         if not source[element.stop : parent.element.stop].strip():
             n_after = len(self.units) if self.words.isdisjoint(range(hi, parent.hi)) else n_after
-        return self._reach(lo, -1, n_before, free), self._reach(hi - 1, 1, n_after, free) + 1
+        # What stands around an element is not within it, as a bracket after an abbreviation whose full stop is lost.
+        before, after = _MARKS_BEFORE.search(source, 0, element.start), _MARKS_AFTER.match(source, element.stop)
+        outside = (before[0] if before else "") + (after[0] if after else "")
+        barred = {*outside} - {*source[element.start : element.stop]}
+        return self._reach(lo, -1, n_before, free, barred), self._reach(hi - 1, 1, n_after, free, barred) + 1
 
-    def _reach(self, unit: int, step: int, n: int, free: Collection[int]) -> int:
-        """Return the last of up to n punctuation marks that follow a unit, in one direction, without white space."""
+    def _reach(self, unit: int, step: int, n: int, free: Collection[int], barred: Collection[str]) -> int:
+        """Return the last of up to n punctuation marks that follow a unit, in one direction, without white space.
+
+        Args:
+            barred: marks that are not among them, unless all marks are taken.
+        """
         while n and (other := unit + step) in free and other not in self.words:
             near, far = sorted((unit, other))
-            if self.units[near][1] != self.units[far][0]:
+            mark = self.pair.target[slice(*self.units[other])]
+            if self.units[near][1] != self.units[far][0] or (mark in barred and n < len(self.units)):
                 break
             unit, n = other, n - 1
         return unit

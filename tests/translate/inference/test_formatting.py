@@ -199,6 +199,20 @@ def test_elements_follow_their_words(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("Da (samt *MwSt.*)", "There (with VAT)", "There (with *VAT*)"),
+        ("Da (samt *MwSt.*)", "There (with VAT.)", "There (with *VAT.*)"),
+        ("Da samt *(MwSt.)*", "There with (VAT)", "There with *(VAT)*"),
+        ("Da *samt MwSt.*, ja", "There with VAT, yes", "There *with VAT*, yes"),
+    ],
+)
+def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: str) -> None:
+    """The full stop of an abbreviation is none in the translation, and no other mark takes its place."""
+    assert translated(text, STRAIGHT, lambda text: said, markup=MARKDOWN) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Der **rote** Hund", "Hund **rote** Der"),
