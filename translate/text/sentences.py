@@ -145,7 +145,7 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
 
     Args:
         text: anything; a line break ends a sentence; so do, outside of markup, a bar between spaces or between the
-            labels of a line (`Ein Haus|Zwei Häuser`), a tab and three spaces.
+            labels of a line (`A house|Two houses`), a tab and three spaces.
         language: language code; one without a file has the rules of `languages.general`.
         markup: matches text in which no sentence ends.
     """
