@@ -35,7 +35,7 @@ _DECLARATIONS = re.compile(
 _BLOCKS = re.compile(
     "part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|caption|(?:sub|extra)?title|frame(?:sub)?title|abstract|dedication"
     "|date|subject|markright|titlehead|publishers|(?:upp|low)ertitleback"
-    "|opening|closing|ps|encl|cv(?:entry|(?:list|double)?item|itemwithcomment|line)"  # of letters and résumés
+    "|opening|closing|ps|encl|cv(?:entry|(?:list|double)?item|itemwithcomment|line)"  # of letters and CVs
 )
 # Of which the last argument is such a text.
 _LAST_OF_BLOCKS = re.compile("addcontentsline|captionof|newacronym|longnewglossaryentry")
