@@ -58,7 +58,7 @@ _WORD = re.compile(r"\b[^\W_]{2,}\b")
 # Times the rate: share of the pairs that speak to nobody and get either tag. A model that never saw a tag before such
 # sentences made 55 of 200 speak to somebody.
 _TO_NOBODY = 0.2
-_FREE = r"(?:^|(?<=\s))", r"(?=$|[\s.,!?;:])"  # around a word that a symbol may stand for
+_FREE_WORD = re.compile(r"(?<!\S)[^\W_]{2,}(?=[\s.,!?;:]|$)")  # that a symbol may stand for
 _SHORT = 4  # words of headings and entries of menus
 _TYPED = re.compile(r"[^\W\d_]{4,}")  # words that may have a typing error
 # Variants of a pair by the rarest kind of expression that its sides share.
@@ -100,7 +100,7 @@ class Augmenter:
         self.refused = 0
         self._n_symbols = n_symbols
         self._is_held_out = is_held_out
-        self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
+        variants: dict[str, Callable[[Pair, float], Pair | None]] = {
             "case": _other_case,
             "title": _in_title_case,
             "capitals": _other_capital,
@@ -110,6 +110,7 @@ class Augmenter:
             "spelling": partial(_respelled, source),
             "typos": _mistyped,
         }
+        self._variants = [(kind, self._rates[kind], make) for kind, make in variants.items() if kind in self._rates]
         self._words = {*dictionary, *dictionary.values()}
         self._names = [*names]
         self._seen_names = {*names}
@@ -152,12 +153,11 @@ class Augmenter:
 
     def _variants_of(self, pair: Pair) -> Iterator[tuple[str, Pair]]:
         length = max(1, n_words(pair[0]))
-        for kind, make in self._variants.items():
-            if rate := self._rates.get(kind):
-                draw = _draw(kind, pair)
-                chance = min(1.0, rate * TYPICAL_WORDS / length)
-                if draw < chance and (variant := make(pair, draw / chance)) is not None:
-                    yield kind, variant
+        for kind, rate, make in self._variants:
+            draw = _draw(kind, pair)
+            chance = min(1.0, rate * TYPICAL_WORDS / length)
+            if draw < chance and (variant := make(pair, draw / chance)) is not None:
+                yield kind, variant
         if rate := self._rates.get("values"):
             yield from (("values", variant) for variant in self._with_other_values(pair, rate))
 
@@ -165,11 +165,11 @@ class Augmenter:
         """Yield the pair with other dates, times, numbers and amounts, and such text alone."""
         from translate.corpus import localized  # its patterns take time, which other variants need not
 
-        kinds = localized.kinds(pair, self._langpair)
-        copies = max((_COPIES[kind] for kind in kinds), default=0)
+        links = localized.shared(pair, self._langpair)
+        copies = max((_COPIES[source.kind] for source, _ in links), default=0)
         for i in range(copies):
             if (draw := _draw(f"values {i}", pair)) < rate:
-                if (variant := localized.replaced(pair, self._langpair, f"{draw}")) is not None:
+                if (variant := localized.replaced(pair, links, self._langpair, f"{draw}")) is not None:
                     yield variant
                 if i < _ALONE < copies:
                     yield with_symbols(localized.alone(self._langpair, f"{draw}"), self._n_symbols)
@@ -189,7 +189,7 @@ class Augmenter:
         i, j = divmod(int(choice * len(shared) * len(self._names)), max(1, len(self._names)))
         if not shared or any(self._names[j] in side for side in pair):
             return None
-        source, target = (_either([shared[i]]).sub(self._names[j], side) for side in pair)
+        source, target = (_with_other_words(side, {shared[i]: self._names[j]}) for side in pair)
         return source, target
 
     def _joined(self, run: "SentenceRun[Pair]", pair: Pair) -> Pair | None:
@@ -369,12 +369,16 @@ def _with_symbols_for_words(dictionary: Mapping[str, str], n_symbols: int, pair:
     links = [link for link in [*_links(pair, dictionary.get), *shared] if all(map(_is_free, link, pair))]
     links = [link for link in links if any(map(_is_named, link, pair))]
     n = 2 if choice >= 0.7 and n_symbols >= 2 else 1
-    chosen = list(dict(links[-n:] if choice < 0.3 else links[:n]).items())
-    return _with_words(pair, chosen, lambda i, word: symbol(i)) if chosen else None
+    chosen = dict(links[-n:] if choice < 0.3 else links[:n])
+    order = [word for word in _WORD.findall(pair[0]) if word in chosen]
+    source = _with_other_words(pair[0], {word: symbol(i) for i, word in enumerate(order)})
+    target = _with_other_words(pair[1], {chosen[word]: symbol(i) for i, word in enumerate(order)})
+    return (source, target) if chosen else None
 
 
 def _is_free(word: str, side: str) -> bool:
-    return re.search(re.escape(word).join(_FREE), side) is not None
+    """Return whether a symbol may stand for the word."""
+    return word in _FREE_WORD.findall(side)
 
 
 def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
@@ -387,8 +391,11 @@ def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
 
 def _shared_names(pair: Pair) -> list[str]:
     """Return the capitalised words that occur equally often on both sides, in the order of the source."""
-    source, target = (Counter(_NAME.findall(side)) for side in pair)
-    return [name for name, count in source.items() if count == target.get(name)]
+    source, target = (_NAME.findall(side) for side in pair)
+    if not source or not target:  # as most
+        return []
+    counts = Counter(target)
+    return [name for name, count in Counter(source).items() if count == counts.get(name)]
 
 
 def _once(side: str) -> dict[str, str]:
@@ -398,19 +405,9 @@ def _once(side: str) -> dict[str, str]:
     return {key: word for word in words if counts[key := word.casefold()] == 1}
 
 
-def _with_words(pair: Pair, links: Sequence[Pair], new: Callable[[int, str], str]) -> Pair:
-    """Return the pair with `new(i, word)` for each linked word; i counts the links in the order of the source."""
-    order = _either(word for word, _ in links).findall(pair[0])
-
-    def replaced(side: str, words: Sequence[str]) -> str:
-        numbers = {word: order.index(source) for word, (source, _) in zip(words, links, strict=True)}
-        return _either(words).sub(lambda match: new(numbers[match[0]], match[0]), side)
-
-    return replaced(pair[0], [source for source, _ in links]), replaced(pair[1], [target for _, target in links])
-
-
-def _either(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words))
+def _with_other_words(side: str, words: Mapping[str, str]) -> str:
+    """Return the side with other words in place of some."""
+    return _WORD.sub(lambda match: words.get(match[0], match[0]), side)
 
 
 def _draw(kind: str, pair: Pair) -> float:

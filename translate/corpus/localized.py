@@ -456,19 +456,19 @@ _WRITERS: dict[str, Callable[[Expression, str, random.Random, bool], str]] = {
 
 # Replacing.
 
+Link = tuple[Expression, Expression]
 
-def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
-    """Return the pair with other values in place of those that both sides share; None if they share none.
+
+def replaced(pair: Pair, links: Sequence[Link], langpair: str, seed: str) -> Pair | None:
+    """Return the pair with other values in place of those that both sides share; None if that changes nothing.
 
     Args:
+        links: what both sides share; see `shared`.
         langpair: "de-en" or "en-de".
         seed: other seeds give other values.
     """
     codes = langpair.split("-")
     draw = random.Random(seed)
-    links = shared(pair, langpair)
-    if not links:
-        return None
     has_half = any(_HALF_DAY[code].search(side) for side, code in zip(pair, codes, strict=True))
     times = sorted((link for link in links if link[0].kind == "time"), key=lambda link: link[0].value)
     new = dict(zip(times, _new_times(times, has_half, draw), strict=True))
@@ -489,14 +489,6 @@ def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
             side = side[: link[i].start] + text + side[link[i].stop :]
         sides.append(side)
     return (sides[0], sides[1]) if tuple(sides) != pair else None
-
-
-def kinds(pair: Pair, langpair: str) -> set[str]:
-    """Return the kinds of the expressions that both sides share."""
-    return {source.kind for source, _ in shared(pair, langpair)}
-
-
-Link = tuple[Expression, Expression]
 
 
 def shared(pair: Pair, langpair: str) -> list[Link]:
@@ -520,7 +512,7 @@ def _may_have(language: str) -> re.Pattern[str]:
     """Return a pattern that is quicker than all others and matches where one of them does."""
     names = [*_months_of(language, "wide"), *_weekdays_of(language, "wide"), *_weekdays_of(language, "abbreviated")]
     other = ["Uhr", "Sonnabend"] if language == "de" else ["clock", *(f"at {hour}" for hour in _HOURS["en"])]
-    return re.compile(rf"\d|{_either([*names, *other, *(name.lower() for name in names if len(name) > 3)])}")
+    return re.compile(rf"\d|\b(?:{_either([*names, *other, *(name.lower() for name in names if len(name) > 3)])})")
 
 
 def _same(one: Expression, other: Expression) -> bool:

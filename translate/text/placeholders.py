@@ -21,7 +21,9 @@ _TABLE = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(e
 _PARTS: dict[str, str] = _TABLE["parts"]
 KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
 
-PLACEHOLDER = re.compile("|".join(KINDS.values()), re.DOTALL)
+# Where no kind begins: at a space, and at a Latin letter within a word. One look there saves some sixty others.
+_NO_START = r"(?! |(?<=[^\W_])[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f])"
+PLACEHOLDER = re.compile(f"{_NO_START}(?:{'|'.join(KINDS.values())})", re.DOTALL)
 KEPT_ELEMENT = re.compile("|".join(KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
 FORMULA = KINDS["math_element"]
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.localized import Expression, alone, find, replaced, shared
+from translate.corpus import localized
+from translate.corpus.localized import Expression, alone, find, shared
 from translate.corpus.sources import Pair
 
 LANGPAIRS = st.sampled_from(["de-en", "en-de"])
@@ -26,6 +27,10 @@ FRAMES = [
     ("Es kostet 3,50 €, nicht 40 Dollar.", "It costs €3.50, not 40 dollars."),
     ("Sie hat 25 Hunde und 3 Katzen.", "She has 25 dogs and 3 cats."),
 ]
+
+
+def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
+    return localized.replaced(pair, shared(pair, langpair), langpair, seed)
 
 
 def turned(pair: Pair, langpair: str) -> Pair:

@@ -387,10 +387,20 @@ def test_ordinary_prose_has_no_placeholders(sentence):
     assert protect(sentence).originals == ()
 
 
-@given(st.one_of(st.from_regex(re.compile(kind, re.DOTALL), fullmatch=True) for kind in KINDS.values()) | HARD)
-@example("www.x")
-def test_no_placeholder_is_overlooked(sentence):
-    assert list(protect(sentence).originals) == [match[0] for match in PLACEHOLDER.finditer(sentence)]
+EVERY_KIND = re.compile("|".join(KINDS.values()), re.DOTALL)
+
+
+@given(
+    st.sampled_from(["", "a", "ä", "x_", "7", " ", "×", "Wort "]),
+    st.one_of(st.from_regex(re.compile(kind, re.DOTALL), fullmatch=True) for kind in KINDS.values()) | HARD,
+)
+@example("", "www.x")
+@example("km", "²")
+@example("a", "×")
+@example("_", "xm²")
+def test_no_placeholder_is_overlooked(before, sentence):
+    sentence = before + sentence
+    assert list(protect(sentence).originals) == [match[0] for match in EVERY_KIND.finditer(sentence)]
 
 
 @given(st.text(max_size=40) | HARD)
