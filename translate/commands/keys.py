@@ -74,13 +74,12 @@ def _refuse_unused(options: KeysOptions) -> None:
 
 
 def _list(store: KeyStore, as_json: bool) -> None:
-    found = store.all()
+    found = store.all() if store.path.exists() else []
+    if not found:
+        say(f"{store.path}: there are no keys; add one with translate keys add NAME --file {store.path}")
     if as_json:
         print(json.dumps([asdict(key) for key in found], indent=2))
-        return
-    if not found:
-        say("there are no keys; add one with translate keys add NAME")
-        return
-    names = ("name", "created", "revoked", "requests/min", "characters", "characters/min")
-    rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]
-    print(rendered([dict(zip(names, row, strict=True)) for row in rows], "simple"))
+    elif found:
+        names = ("name", "created", "revoked", "requests/min", "characters", "characters/min")
+        rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]
+        print(rendered([dict(zip(names, row, strict=True)) for row in rows], "simple"))

@@ -60,6 +60,20 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
     assert "there are no keys" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("has_file", [False, True])
+def test_a_list_without_keys_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str], has_file: bool) -> None:
+    file = tmp_path / "keys.sqlite"
+    if has_file:
+        KeyStore(file).add("anna")
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("DELETE FROM keys")
+    assert main(["keys", "list", "--json", "--file", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == []
+    assert f"{file}: there are no keys" in shown.err
+    assert file.exists() == has_file
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
