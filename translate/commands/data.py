@@ -120,15 +120,16 @@ def _vocabulary(found: Examination) -> Chapter:
         }
         for vocabulary in found.vocabularies
     ]
+    refusal = f" translate prepare will refuse the experiment: {found.refusal}." if found.refusal else ""
     if not rows:
-        return Chapter("Vocabulary", rows, note="There is too little text to train a vocabulary.")
+        return Chapter("Vocabulary", rows, note=f"There is too little text to train a vocabulary.{refusal}")
     nearest = max(found.vocabularies, key=lambda vocabulary: vocabulary.frequent)
     suggestion = (
         f"No size has 95 % of its pieces 100 times or more; {nearest.size:,} comes nearest."
         if found.suggested is None
         else f"Suggested: {found.suggested:,}, the largest with 95 % of its pieces seen 100 times or more."
     )
-    return Chapter("Vocabulary", rows, note=f"{suggestion} <unk> is without byte fallback, which leaves none.")
+    return Chapter("Vocabulary", rows, note=f"{suggestion} <unk> is without byte fallback, which leaves none.{refusal}")
 
 
 def _text(chapter: Chapter) -> str:

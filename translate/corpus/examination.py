@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
+from translate.config.schema import AugmentationConfig, ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
+from translate.corpus.prepare import source_tags
 from translate.corpus.sources import Pair, describe, read_pairs
-from translate.corpus.tokenizer import VocabularyError, sample, train
+from translate.corpus.tokenizer import LargeVocabularyError, VocabularyError, sample, train
 from translate.errors import UserError
 from translate.text import languages, numbers
 from translate.text.placeholders import without_symbols
@@ -73,6 +74,7 @@ class Examination:
         n_checked: pairs whose content was checked.
         checks: pairs with a suspicious content, by check.
         suggested: the largest vocabulary with enough examples of each piece; None if there is none.
+        refusal: why `translate prepare` will refuse the tokenizer of the experiment; "" if nothing shows that.
         skipped: sources that could not be read yet.
     """
 
@@ -84,6 +86,7 @@ class Examination:
     checks: dict[str, Check]
     vocabularies: list[SampleVocabulary]
     suggested: int | None
+    refusal: str
     skipped: list[str]
 
 
@@ -110,10 +113,12 @@ def examine(config: ExperimentConfig) -> Examination:
                 ratios[round(len(pair[1]) / len(pair[0]), 1)] += 1
             yield pair
 
+    kept = list[Pair]()  # the first of them
     for source in sources:
         pairs = measured(read_pairs(source, root, data.langpair))
-        for _ in cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical):
-            pass
+        for pair in cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical):
+            if len(kept) < SAMPLE:
+                kept.append(pair)
     n = cleaner.report.read
     if not n:
         raise UserError("data.train: has no pairs to examine; see the sources of the experiment")
@@ -121,6 +126,7 @@ def examine(config: ExperimentConfig) -> Examination:
     pairs = (pair for source in sources for pair in read_pairs(source, root, data.langpair))
     chosen = list(itertools.islice(pairs, 0, None, stride))
     vocabularies = list(_vocabularies(chosen, valid, config.tokenizer, n))
+    is_all = len(kept) == cleaner.report.kept and not skipped and config.augmentation == AugmentationConfig()
     return Examination(
         cleaning=cleaner.report,
         lengths=lengths,
@@ -130,6 +136,7 @@ def examine(config: ExperimentConfig) -> Examination:
         checks=_checked(chosen, data.source, data.target),
         vocabularies=vocabularies,
         suggested=max((vocabulary.size for vocabulary in vocabularies if vocabulary.frequent >= _SHARE), default=None),
+        refusal=_refusal(kept, config, is_all=is_all),
         skipped=skipped,
     )
 
@@ -193,6 +200,19 @@ def _is_misread(text: str) -> bool:
         except UnicodeError:
             continue
     return False
+
+
+def _refusal(pairs: Sequence[Pair], config: ExperimentConfig, *, is_all: bool) -> str:
+    """Return why the tokenizer of the experiment cannot be trained; "" if it can, or if more text may change that.
+
+    Args:
+        is_all: whether it is trained on the pairs alone.
+    """
+    try:
+        train(itertools.chain.from_iterable(pairs), config.tokenizer, {*config.tokenizer.tags, *source_tags(config)})
+    except VocabularyError as error:
+        return str(error) if is_all or not isinstance(error, LargeVocabularyError) else ""
+    return ""
 
 
 def _vocabularies(

@@ -151,7 +151,7 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
             f"augmentation.formality = {augmentation.formality} is for German targets, not {config.data.target}; "
             "set it to 0"
         )
-    for tag in _tags(config):
+    for tag in source_tags(config):
         # A new tokenizer is trained with the tags.
         if tokenizer is not None and tag not in (pieces := tokenizer.tokens(tokenizer.encode(tag))):
             remedy = 'tag = false in the sources of kind "mono"' if tag == TAG else "augmentation.formality to 0"
@@ -174,7 +174,7 @@ def _check_test_names(config: ExperimentConfig) -> None:
             )
 
 
-def _tags(config: ExperimentConfig) -> list[str]:
+def source_tags(config: ExperimentConfig) -> list[str]:
     """Return the tokens that begin sources: of synthetic ones, and of those with a form of address."""
     sources = config.data.training_sources
     synthetic = any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources)
@@ -218,7 +218,7 @@ def _build(
     write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
         n_used = min(config.tokenizer.max_sentences, affordable(found.size(), 2 * n_pairs))
-        tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)})
+        tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *source_tags(config)})
         release_memory()  # all that SentencePiece used
     tokenizer.save(folder / "tokenizer.model")
     tokens = write_tokens(found.encoded(tokenizer), n_pairs, stages.id_type(tokenizer), folder)

@@ -226,6 +226,10 @@ class VocabularyError(UserError):
     """A vocabulary of this size cannot be trained on the text."""
 
 
+class LargeVocabularyError(VocabularyError):
+    """The text has fewer pieces than the vocabulary should have; more text may have them."""
+
+
 def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
@@ -379,7 +383,7 @@ def affordable(size: TextSize, n_sentences: int) -> int:
 def _training_problem(message: str, vocab_size: int) -> UserError:
     """Return SentencePiece's error as one sentence that names the setting to change."""
     if largest := re.search(r"<= (\d+)", message):
-        return VocabularyError(
+        return LargeVocabularyError(
             f"tokenizer.vocab_size = {vocab_size} is too large for this corpus: set it to at most {largest[1]}, "
             "or add text"
         )

@@ -118,6 +118,31 @@ def test_without_enough_examples_the_vocabulary_that_comes_nearest_is_named(tmp_
     assert "500 comes nearest" in chapters[-1].note
 
 
+@pytest.mark.parametrize("size", [270, 330, 9999])
+def test_the_report_says_why_prepare_will_refuse_the_vocabulary(tmp_path: Path, size: int) -> None:
+    """All pieces of 256 bytes and the characters need more than 270; the text has fewer than 9,999."""
+    config = experiment(tmp_path, CLEAN, CLEAN[:1])
+    config = config.model_copy(update={"tokenizer": config.tokenizer.model_copy(update={"vocab_size": size})})
+    try:
+        prepare.prepare(config, tmp_path / "prepared", say=lambda _: None)
+        why = ""
+    except UserError as error:
+        why = str(error)
+    assert bool(why) == (size != 330)
+    found = examine(config)
+    assert found.refusal == why
+    assert why in report(config, found)[-1].note
+
+
+def test_more_text_than_was_read_may_have_the_pieces_of_a_large_vocabulary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "SAMPLE", 10)
+    config = experiment(tmp_path, CLEAN, CLEAN[:1])
+    large = config.tokenizer.model_copy(update={"vocab_size": 9999})
+    assert not examine(config.model_copy(update={"tokenizer": large})).refusal
+
+
 def test_no_pairs_is_a_mistake(tmp_path: Path) -> None:
     config = experiment(tmp_path, CLEAN[:1], CLEAN[:1])
     for name in ("train.de", "train.en"):
