@@ -55,11 +55,17 @@ _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?::[0-5]\d)?(?![\d:]|[.,]\d)|{_
 # Joined numbers, such as 1990-2021 and 14:35-15:10; the group matches where a word begins after them.
 _RUN = re.compile(rf"(?:{_NUMBER})(?:{_JOINTS}\d+(?:[.,]\d+)*)*(?=([\s-]?[^\W\d_])?)")
 _JOINT = re.compile(_JOINTS)
+# Numbers with separators that have a value in no language: 15,16,17 is a list, and 1.2.3 a version or a section.
+_LIST = re.compile(r"(?!\d{1,3}(?:,\d{3})+\Z)\d+(?:,\d+){2,}")
+_CODE = re.compile(r"(?!\d{1,3}(?:\.\d{3})+\Z)\d+(?:\.\d+){2,}")
 _BEGINS_LIST = re.compile(r"(\d{2,}),(\d{2,})")  # with one digit each, it is more often a decimal number
 _BEFORE_LAST = re.compile(r"\s[^\W\d_]{1,5}\s")
 _GROUP = re.compile(_GROUPS)
 _SEPARATORS = (",.", ".,")  # the sign before decimals and the one between groups, in most languages
-_DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}([-.])[01]\d\2[0-3]\d")
+_DATE = re.compile(  # without 15.16.17, in which nothing can be the month
+    r"(?!(?:1[3-9]|[23]\d)\.1[3-9])[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d"
+    r"|\d{4}([-.])[01]\d\2[0-3]\d"
+)
 _DIGITS = re.compile(r"\d+")
 _CENTS = re.compile(r"\D\d\d\Z")
 _HAS_DECIMALS = re.compile(r"\.(?!\d{3}\Z|0+\Z)\d+\Z")
@@ -102,6 +108,7 @@ class Meaning(NamedTuple):
         is_name: whether it is copied, as in ISO 13.485.
         is_round: whether it may be a decade.
         is_word: whether it is in words.
+        is_listed: whether commas alone join it with others.
     """
 
     text: str
@@ -114,6 +121,7 @@ class Meaning(NamedTuple):
     is_name: bool = False
     is_round: bool = False
     is_word: bool = False
+    is_listed: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -441,11 +449,15 @@ def _read_run(context: str, read: Callable[[str, bool], Meaning]) -> list[tuple[
     """
     start, stop = int(not context[0].isdecimal()), len(context) - (not context[-1].isdecimal())
     text = context[start:stop]
-    if (is_date := _is_date(context, start, stop)) or not _JOINT.search(text):
+    if (is_date := _is_date(context, start, stop)) or not (_JOINT.search(text) or _LIST.fullmatch(text)):
         return [(0, len(text), read(text, is_date))]
     found = list[tuple[int, int, Meaning]]()
     for atom in _ATOM.finditer(context, start, stop):
         i, j = atom.span()
+        if _LIST.fullmatch(atom[0]):
+            listed = (match.span() for match in _DIGITS.finditer(context, i, j))
+            found += [(a - start, b - start, _whole(context[a:b])._replace(is_listed=True)) for a, b in listed]
+            continue
         what = read(atom[0], not atom[0].isdecimal() and _is_date(context, i, j))
         if found and what.is_whole and len(what.text) == 2 and (last := found[-1][2]).is_whole and len(last.text) == 4:
             what = what._replace(values=(*what.values, last.text[:2] + what.text))  # 91 after 1990 is 1991 too
@@ -505,6 +517,8 @@ def _parts(what: Meaning) -> tuple[Values, ...]:
     groups = _DIGITS.findall(text)
     if what.spare:
         return _date_parts(groups, text)
+    if _CODE.fullmatch(text):  # which is copied
+        return ()
     if what.values and not _has_parts(text):
         return ()
     if what.values:  # 1.234,56 may be 1,234 euros 56
@@ -898,7 +912,7 @@ class _Pool:
 
     def take_parts(self, what: Meaning, n: int) -> int:
         """Take numbers that stand for the parts of a number, or a part of another one, such as the year of a date."""
-        if what.is_clock and what.hours:
+        if (what.is_clock and what.hours) or what.is_listed:
             return 0
         parts = _parts(what)
         if what.is_whole:
@@ -954,7 +968,9 @@ def _steps(what: Meaning) -> Sequence[Values]:
         return _without_one(parts) or (what.values,)
     if what.spare or not what.text.isascii():
         return _parts(what) or (what.values,)
-    return ((),) if what.values else [(_integer(group),) for group in _DIGITS.findall(what.text)]
+    if what.values or _CODE.fullmatch(what.text):
+        return ((),)
+    return [(_integer(group),) for group in _DIGITS.findall(what.text)]
 
 
 def _without_one(parts: Sequence[Values]) -> list[Values]:

@@ -557,6 +557,31 @@ def test_a_list_without_spaces_is_no_decimal_number(first: int, word: str, betwe
     assert lost(source, f"{first}{between}{first + 1} and {first + 2} screws are missing.") == []
 
 
+SEVERAL = st.lists(st.integers(13, 99), min_size=3, max_size=6, unique=True)  # no months, and no groups of 3 digits
+
+
+@given(SEVERAL, PAIRS)
+def test_commas_alone_join_numbers_to_a_list(values: list[int], pair: tuple[str, str]) -> None:
+    first, *_, last = joined = [*map(str, values)]
+    source = f"{','.join(joined)}."
+    for between in (",", ", ", " "):
+        assert lost(source, between.join(joined), pair) == []
+    assert lost(source, ".".join(joined), pair) == lost(source, "", pair) == joined
+    assert lost(source, ", ".join(joined[:-1]), pair) == [last]
+    assert lost(", ".join(joined), ".".join(joined), pair) == joined
+    number = numbers.missing("", source, pair[1], pair[0])[0]
+    assert masked_part(number, source, *pair)[2] == ",".join(joined)
+
+
+@given(st.lists(st.integers(2, 99), min_size=3, max_size=5), PAIRS)
+def test_a_version_is_copied(values: list[int], pair: tuple[str, str]) -> None:
+    version = ".".join(map(str, [*values, 31]))  # a part that can be no month is last
+    assert lost(version, version, pair) == []
+    for between in (",", ", "):
+        assert lost(version, version.replace(".", between), pair) == [version]
+    assert lost(version, f"{version}.2", pair) == [version]
+
+
 @pytest.mark.parametrize("text", ["15,16 und 18 Meter", "1,2 und 3 Prozent", "15,16 Meter, und 17", "15,17 und 18"])
 def test_other_decimal_numbers_before_another_number_stay_decimal(text: str) -> None:
     assert lost(text, text.replace(",", ".", 1)) == []
