@@ -240,7 +240,7 @@ _DATE = re.compile(
 _PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
 
 
-_ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|number|date|time)\b")
+_ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b")
 _QUOTED = re.compile(r"(?<!')'(?=[{}#])")  # the beginning of a quotation in ICU
 
 

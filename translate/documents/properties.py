@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from translate.documents.document import Reading
-from translate.documents.edits import Span, Text, UnwritableError, Value, Values, closings, plain, tag_name, variables
+from translate.documents.edits import Text, Value, Values, plain, tag_name, variables
 from translate.errors import UserError
 
 _LINE = re.compile(
@@ -27,8 +27,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTE = "\ue001"
 _QUOTED = re.compile("'([^']*[{}][^']*)'")
 _SECTION = re.compile(f"{_QUOTE}[^{_QUOTE}]*{_QUOTE}")
-_CHOICE = re.compile(r"\{\s*\d{1,3}\s*,\s*choice\s*,")
-_BRANCH = re.compile(r"(?:^|\|)\s*-?[\d.\u221e]+[#<\u2264]")
 
 
 def read(data: bytes, reading: Reading) -> Values:
@@ -54,14 +52,11 @@ def _values(file: Text, reading: Reading) -> Iterator[Value]:
     tag = tag_name(file.text)
     for (start, raw), text in zip(found, texts, strict=True):
         if text.strip() and not _SURROGATE.search(text):
-            yield from _value(file, start, raw, text, _is_format(text, always), letters, tag)
+            yield _value(file, start, raw, text, _is_format(text, always), letters, tag)
 
 
-def _value(
-    file: Text, start: int, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str
-) -> Iterator[Value]:
-    """Yield the value of a key, and the branches of its choices."""
-    place = file.line_of(start)
+def _value(file: Text, start: int, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str) -> Value:
+    """Return the value of a key."""
     source = _QUOTED.sub(rf"{_QUOTE}\1{_QUOTE}", text.replace("''", "\0")).replace("\0", "'") if is_format else text
     body = plain(source, lambda text: variables(text, _SECTION), tag)
 
@@ -69,13 +64,7 @@ def _value(
         translation = translation.replace("'", "''").replace(_QUOTE, "'") if is_format else translation
         return letters.wrapped(translation, raw)
 
-    choices = list(_choices(text)) if text == raw and "'" not in text else []
-    shifted = [(start + a, start + b) for a, b in choices]
-    yield Value(start, start + len(raw), body, encode, place, shifted)
-    for a, b in choices:
-        for first, last in _branches(text, a, b):
-            branch = plain(text[first:last], variables, tag)
-            yield Value(start + first, start + last, branch, lambda text: _branch(text, letters), place)
+    return Value(start, start + len(raw), body, encode, file.line_of(start))
 
 
 # Letters
@@ -175,35 +164,3 @@ def _is_always_a_format(texts: list[str]) -> bool:
     """Return whether apostrophes are written twice in texts without arguments too."""
     without = [text for text in texts if "'" in text and not re.search(r"\{\d", text)]
     return bool(without) and all(_is_format(text, True) and "''" in text for text in without)
-
-
-def _choices(text: str) -> Iterator[Span]:
-    """Yield the choices of a text, which have a text for each range of a number."""
-    place, ends = 0, closings(text) if _CHOICE.search(text) else {}
-    while match := _CHOICE.search(text, place):
-        place = ends.get(match.start(), match.end())
-        if match.start() in ends:
-            yield match.start(), place
-
-
-def _branches(text: str, start: int, stop: int) -> Iterator[Span]:
-    """Yield the texts of a choice."""
-    inside = text[start : stop - 1]
-    match = _CHOICE.match(inside)
-    assert match  # by `_choices`
-    depth, begins = 0, [match.end()]
-    for sign in re.compile(r"[{}|]").finditer(inside, match.end()):
-        depth += {"{": 1, "}": -1, "|": 0}[sign[0]]
-        if sign[0] == "|" and not depth:
-            begins.append(sign.end())
-    for first, last in zip(begins, [*(one - 1 for one in begins[1:]), len(inside)], strict=True):
-        limit = _BRANCH.match(inside[first:last])
-        if limit and inside[first + limit.end() : last].strip():
-            yield start + first + limit.end(), start + last
-
-
-def _branch(text: str, letters: _Letters) -> str:
-    """Return the text of a choice; UnwritableError if it would end it."""
-    if re.search(r"[|']", text):
-        raise UnwritableError("has a sign that ends the text of a choice")
-    return letters.encoded(text, "")

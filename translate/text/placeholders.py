@@ -280,7 +280,9 @@ def _is_pair(marks: Sequence[str]) -> bool:
 
 # Texts in placeholders
 
-_MESSAGE = re.compile(KINDS["message"])
+_MESSAGE = re.compile(f"{KINDS['message']}|{KINDS['choice']}")
+_CHOICE = re.compile(KINDS["choice"])
+_CHOICE_FORM = re.compile(rf"[,|]{_PARTS['choice_limit']}(?P<text>{_PARTS['choice_text']})")
 EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
 _START_TAG = re.compile(rf"""<(?P<name>[A-Za-z][\w:.-]*)\s(?:[^<>"'{{]++|"[^"]*+"|'[^']*+'|{EXPRESSION}|\{{)*+>""")
 _ATTRIBUTE = re.compile(  # or an expression or value in which there is none
@@ -350,8 +352,9 @@ def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]
 def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
-    They are the branches of a message of ICU, the forms of a plural between bars, the attributes of a tag that people
-    see or hear, the title of a link of Markdown, and in roles of MyST the text before a target and terms of a glossary.
+    They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
+    of a tag that people see or hear, the title of a link of Markdown, and in roles of MyST the text before a target and
+    terms of a glossary.
     """
     if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
         return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
@@ -364,6 +367,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         return [title.span(title.lastgroup or 0)] if title else []
     if code.endswith("`") and (role := re.fullmatch(ROLE, code)):
         return _texts_of_role(role)
+    if _CHOICE.fullmatch(code):
+        return [form.span("text") for form in _CHOICE_FORM.finditer(code) if form["text"].strip()]
     if not _MESSAGE.fullmatch(code):
         return []
     found, depth, start = list[tuple[int, int]](), 0, 0
@@ -417,6 +422,8 @@ def branch_text(code: str, start: int, stop: int) -> str:
 
 def with_branches(code: str, texts: Sequence[str]) -> str:
     """Return a placeholder with other texts in it; a quotation mark that would end one is escaped."""
+    if _CHOICE.fullmatch(code):  # an apostrophe would quote the sign that ends a form
+        texts = [text.replace("'", "\u2019") for text in texts]
     parts, end = list[str](), 0
     for (start, stop), text in zip(branches(code), texts, strict=True):
         quote = code[start - 1 : start]

@@ -48,6 +48,27 @@ def test_the_codes_of_each_branch_are_held(lost: str) -> None:
         body.restored(body.text.replace(lost, ""))
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.po", '#, java-format\nmsgid "{}"\nmsgstr ""\n', 'msgstr "{}"\n'),
+        ("a.json", '{{"a": "{}"}}', '{{"a": "{}"}}'),
+        ("a.properties", "a={}", "a={}"),
+        ("a.strings", '"a" = "{}";', '"a" = "{}";'),
+        ("a.yaml", "en:\n  a: '{}'\n", "de:\n  a: '{}'\n"),
+        (
+            "strings.xml",
+            '<resources><string name="a">{}</string></resources>',
+            '<string name="a">{}</string></resources>',
+        ),
+    ],
+)
+def test_the_forms_of_a_choice_are_translated_in_each_format(name: str, before: str, after: str) -> None:
+    text = "There {0,choice,0#are no files|1#is one file|2#are {0} files} in {1}."
+    done = translated(name, before.format(text).encode(), upper)
+    assert done.decode().endswith(after.format(upper(text)))
+
+
 @pytest.mark.parametrize("encoding", ["unicode_escape", "punycode", "hex", "iso2022_jp", "none"])
 def test_an_encoding_that_is_not_written_back_is_refused(encoding: str) -> None:
     data = b"a\\n-\xff\x1b(B"

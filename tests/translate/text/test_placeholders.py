@@ -248,6 +248,25 @@ def test_the_branches_of_a_message_are_its_texts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("choice", "forms"),
+    [
+        ("{0,choice,0#nichts|1#ein Haus|1<{0} Häuser}", ["nichts", "ein Haus", "{0} Häuser"]),
+        ("{n, choice, -1.5#wenig|\u221e\u2264{0,choice,0#a|1#b} viel}", ["wenig", "{0,choice,0#a|1#b} viel"]),
+        *((choice, []) for choice in ("{0,choice,0#nichts|viel}", "{0,choice,0#''n Haus|1#Häuser}", "{0,choice,}")),
+    ],
+)
+def test_the_forms_of_a_choice_are_texts(choice: str, forms: list[str]) -> None:
+    """They were copied, as the whole choice was a code; an apostrophe may quote what looks like a sign."""
+    assert [choice[start:stop] for start, stop in branches(choice)] == forms
+    assert messages(f"Es ist {choice} hier") == ([choice] if forms else [])
+    if forms:
+        assert with_branches(choice, forms) == choice
+        others = [f"it's {form}" for form in forms]
+        written = with_branches(choice, others)
+        assert [written[a:b] for a, b in branches(written)] == [text.replace("'", "\u2019") for text in others]
+
+
+@pytest.mark.parametrize(
     ("text", "forms"),
     [
         ("{0} Keine|{1} Eins|[2,*] Viele", ["Keine", "Eins", "Viele"]),
@@ -471,6 +490,9 @@ def test_symbols_hold_no_spaces():
             "α ",
             "{a,plural,",
             "{a,plural,{}",
+            "{a,choice,",
+            "{a,choice,0#a|",
+            "{a,choice,0#{",
             "[a]",
             "[![",
             ":a",
