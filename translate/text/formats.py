@@ -18,7 +18,7 @@ from string import capwords
 from typing import Literal, get_args
 
 from translate.errors import UserError
-from translate.text.placeholders import PLACEHOLDER
+from translate.text.placeholders import PLACEHOLDER, may_match
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
 
@@ -353,6 +353,7 @@ def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterabl
     yield from read(chain([first] if first else [], rest))
 
 
+_WORD = re.compile(r"\S+")
 _INDENT, _QUOTE = re.compile(r"\s*"), re.compile(r"[ \t>]*")  # of a line; in Markdown it may be within a quotation
 # Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
 _LAYOUT = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
@@ -410,7 +411,7 @@ def _with_held_breaks(text: str, pattern: re.Pattern[str]) -> str:
 
     A text that has _CUT of its own stays as it is.
     """
-    if "\n" not in text or _CUT in text:
+    if "\n" not in text or _CUT in text or not may_match(text, pattern):
         return text
     return re.sub(
         f"{pattern.pattern}|{_CUT}",
@@ -433,7 +434,8 @@ def wrapped(
         markup: matches text in which no line ends.
     """
     lines = like.split("\n")
-    words = [match.span() for match in re.finditer(rf"(?:{markup.pattern}|\S)+", text, markup.flags)]
+    word = re.compile(rf"(?:{markup.pattern}|\S)+", markup.flags) if may_match(text, markup) else _WORD
+    words = [match.span() for match in word.finditer(text)]
     breaks = _breaks([text[start:stop] for start, stop in words], [len(line.strip()) for line in lines if line.strip()])
     if breaks is None:
         return None

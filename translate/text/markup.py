@@ -31,6 +31,7 @@ from translate.text.placeholders import (
     TRANSLATED,
     block_spans,
     branches,
+    signed,
 )
 from translate.text.sentences import Piece, pieces
 
@@ -68,7 +69,7 @@ def markdown() -> re.Pattern[str]:
     attributes, names of emoji, both halves of a link or picture, and emphasis, also around a single word that would be
     a constant elsewhere.
     """
-    return re.compile(
+    pattern = re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
@@ -83,13 +84,14 @@ def markdown() -> re.Pattern[str]:
         + r"|(?<![=\w])==(?=[^\s=])|(?<=[^\s=])==(?![=\w])",
         re.DOTALL,
     )
+    return signed(pattern)
 
 
 @functools.cache
 def mdx() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of MDX: also expressions of JSX."""
     expression = EXPRESSION.replace("[^{}]", r"[^{}\n]")  # outside a tag it may be a brace without a partner
-    return re.compile(f"{_TAG_WITH_EXPRESSION}|</?>|{expression}|{markdown().pattern}", re.DOTALL)
+    return signed(re.compile(f"{_TAG_WITH_EXPRESSION}|</?>|{expression}|{markdown().pattern}", re.DOTALL))
 
 
 QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line

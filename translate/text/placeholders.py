@@ -105,12 +105,18 @@ _CODES_IN_FORM = r"\{\{?\s?[\w.$]+\s?\}\}?|<g+x*\d+/>|</?(?!g+x*\d)[A-Za-z][^<>|
 _FORM = rf"(?=\s*{_SELECTOR}|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
 _FORMS = rf"\A(?![`$\\*!\]])(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
-# Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
+# Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
 _SIGN = re.compile(
     rf"[\u27e6`<&@{{[_%$*/\\#|\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
-    r"|[:;=^>~\u00b0+-][^\s\w]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
+    r"|[:;=^>~\u00b0+-][^\s\w]|:[a-z]|[:;o][DPpOoXxS]|\^\^|[xX]D|[oO][._]"
 )
-_SIGNED = [PLACEHOLDER]  # patterns of which each match contains one
+_SIGNED = [PLACEHOLDER]  # patterns each match of which contains one
+
+
+def signed(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Return a pattern each match of which contains a sign of placeholders: text without one is not searched."""
+    _SIGNED.append(pattern)
+    return pattern
 
 
 def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
@@ -153,7 +159,11 @@ def _is_followed_by_small_letter(text: str, place: int) -> bool:
 
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:
     """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
-    return not any(pattern is signed for signed in _SIGNED) or _SIGN.search(text) is not None
+    return not _is_signed(pattern) or _SIGN.search(text) is not None
+
+
+def _is_signed(pattern: re.Pattern[str]) -> bool:
+    return any(pattern is other for other in _SIGNED)
 
 
 def composed(text: str) -> tuple[str, Sequence[int]]:
@@ -169,9 +179,7 @@ def composed(text: str) -> tuple[str, Sequence[int]]:
 @cache  # compiling it takes milliseconds, which only documents should cost
 def tagged() -> re.Pattern[str]:
     """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
-    pattern = re.compile(f"{_FORMS}|{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL)
-    _SIGNED.append(pattern)
-    return pattern
+    return signed(re.compile(f"{_FORMS}|{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL))
 
 
 def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
@@ -185,9 +193,7 @@ def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
 @cache
 def _without(pattern: re.Pattern[str], prose: re.Pattern[str]) -> re.Pattern[str]:
     found = re.compile(f"(?!{prose.pattern})(?:{pattern.pattern})", pattern.flags)
-    if any(pattern is signed for signed in _SIGNED):
-        _SIGNED.append(found)
-    return found
+    return signed(found) if _is_signed(pattern) else found
 
 
 # Placeholders at the ends of a sentence, and marks of formatting in pairs

@@ -102,7 +102,7 @@ def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
     done = 0
     for start, stop in spans:
         part = text[start:stop]
-        if not re.search(r"\w", readable(part)):  # the letters of &nbsp; are no word
+        if not re.search(r"\w", readable(part) if "&" in part else part):  # the letters of &nbsp; are no word
             continue
         part = _blanked(part)
         start, stop = start + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
@@ -152,19 +152,28 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     rules = languages.find(language) or languages.general()
     if len(text) > _LONGEST_LINE and len(parts := list(_parts(text))) > 1:
         return [piece for part in parts for piece in split(part, language, markup)]
-    kept: list[tuple[int, int]] = []
-
-    def without_spaces(match: re.Match[str]) -> str:
-        if "\n" in match[0] or match[0] == "|":
-            return match[0]
-        kept.append(match.span())
-        return "x" * len(match[0])
-
     solid = shown = _blanked(text)
+    kept = list[tuple[int, int]]()
     if may_match(text, markup):
-        solid, shown = markup.sub(without_spaces, shown), markup.sub(_as_sign, shown)
+        solid, shown, kept = _without_markup(shown, markup)
     lines = [part for line in _LINE.finditer(solid) for part in _labels(solid, *line.span())]
     return pieces(text, [span for start, stop in lines for span in _sentences(shown[start:stop], start, rules, kept)])
+
+
+def _without_markup(text: str, markup: re.Pattern[str]) -> tuple[str, str, list[tuple[int, int]]]:
+    """Return a text with letters for its markup but for line breaks and bars, one with signs, and the spans of letters.
+
+    Both are made in one pass: the pattern of markup is the slowest of all.
+    """
+    solid, shown, kept, end = list[str](), list[str](), list[tuple[int, int]](), 0
+    for match in markup.finditer(text):
+        before, code = text[end : match.start()], match[0]
+        ends_line = "\n" in code or code == "|"
+        kept += [] if ends_line else [match.span()]
+        solid += [before, code if ends_line else "x" * len(code)]
+        shown += [before, _as_sign(match)]
+        end = match.end()
+    return "".join([*solid, text[end:]]), "".join([*shown, text[end:]]), kept
 
 
 def _labels(text: str, start: int, stop: int) -> list[tuple[int, int]]:

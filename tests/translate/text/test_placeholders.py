@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.markup import markdown
+from translate.text.markup import markdown, mdx
 from translate.text.placeholders import (
     KINDS,
     PLACEHOLDER,
@@ -18,6 +18,7 @@ from translate.text.placeholders import (
     in_language,
     is_emptied,
     mask,
+    may_match,
     messages,
     placeholder_spans,
     protect,
@@ -198,6 +199,20 @@ def test_each_kind_is_found_completely(sentence, originals):
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, MARKDOWN).originals) == originals
+
+
+@pytest.mark.parametrize(
+    "pattern", [PLACEHOLDER, tagged(), markdown(), mdx()], ids=["text", "document", "Markdown", "MDX"]
+)
+@given(
+    st.lists(st.sampled_from([*"*_~=:$`[](){}<>@#%/\\.-|!^+ \n", "a", "B", "ok", "1", "ü", "www", "BIC"]), max_size=12)
+)
+@example([":", "ok", ":"])
+@example(["=", "=", "a", "=", "="])
+def test_text_that_is_not_searched_has_no_placeholder(pattern: re.Pattern[str], parts: list[str]) -> None:
+    text = "".join(parts)
+    assert may_match(text, pattern) or not pattern.search(text)
+    assert not may_match("Das Haus, sagte er, ist alt: so alt wie der Baum.", pattern)
 
 
 @pytest.mark.parametrize("sign", ["*", r"\*", r"\_"])
