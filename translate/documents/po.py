@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from gettext import c2py
 
+from translate.documents import message_format
 from translate.documents.document import Reading, Unit
 from translate.documents.edits import (
     Edit,
@@ -50,8 +51,9 @@ _PERCENT = re.compile(f"{_PRINTF.pattern}|%")
 _NUMBERED = re.compile(r"%L?(?:\d{1,2}|n)")
 _BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
 _CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
-    name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "java", "rust")
+    name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "rust")
 }
+_CODES["java"] = re.compile(f"{_BRACES.pattern}|{message_format.QUOTED.pattern}")
 _PRINTF_FLAG = re.compile(
     r"(?:c|objc|c\+\+|python|java-printf|javascript|php|perl|lua|ruby|awk|tcl|elisp|librep|gcc-internal|gfc-internal"
     r"|object-pascal|go|d)-format"
@@ -242,6 +244,7 @@ class _Slot:
 
     Attributes:
         before, after: line breaks at both ends.
+        is_java: whether it is a MessageFormat of Java, whose apostrophes are written twice.
         mnemonic: the mark of a menu's key and the key, such as "&F".
     """
 
@@ -253,6 +256,7 @@ class _Slot:
     after: str
     unit: Unit
     is_printf: bool
+    is_java: bool
     mnemonic: str
 
 
@@ -331,10 +335,12 @@ class Catalog:
                 continue
             start = len(source.text) - len(source.text.lstrip("\n"))
             before, after = source.text[:start], source.text[start + len(inner) :]
-            bare, mnemonic = without_mnemonic(inner, codes)
+            is_java = "java-format" in flags and message_format.doubles_apostrophes(inner, always=True)
+            shown, done = (message_format.read(text) if is_java else text for text in (inner, done.strip("\n")))
+            bare, mnemonic = without_mnemonic(shown, codes)
             body = plain(bare, codes, tag)
-            unit = Unit(body.text, place, body.tagged(done.strip("\n")) or None)
-            yield _Slot(entry, n, source, body, before, after, unit, is_printf, mnemonic)
+            unit = Unit(body.text, place, body.tagged(done) or None)
+            yield _Slot(entry, n, source, body, before, after, unit, is_printf, is_java, mnemonic)
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
         """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""
@@ -363,7 +369,10 @@ class Catalog:
         if slot.is_printf:
             translation = _without_new_conversions(translation, slot.plain.text)
         text = slot.plain.restored(translation)
-        text = without_quotations(text, slot.plain.source) if self._is_icu else text
+        if slot.is_java:
+            text = message_format.written(text)
+        elif self._is_icu:
+            text = without_quotations(text, slot.plain.source)
         if not text.strip():
             raise UnwritableError("is empty")
         if not self._file.holds(text):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from translate.documents import message_format
 from translate.documents.document import Reading
 from translate.documents.edits import Text, Value, Values, plain, tag_name, variables
 from translate.errors import UserError
@@ -22,11 +23,6 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(\r\n|\r|\n)[ \t\f]*|([\s\S]?))")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _ESCAPES = {character: f"\\{name}" for name, character in _NAMED.items()} | {"\\": "\\\\"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-# Quotation marks of MessageFormat that enclose text without meaning, in texts where '' is an apostrophe.
-_QUOTE = "\ue001"
-_QUOTED = re.compile("'([^']*[{}][^']*)'")
-_SECTION = re.compile(f"{_QUOTE}[^{_QUOTE}]*{_QUOTE}")
 
 
 def read(data: bytes, reading: Reading) -> Values:
@@ -47,22 +43,22 @@ def _values(file: Text, reading: Reading) -> Iterator[Value]:
         if match["value"]:
             found.append((match.start("value"), match["value"]))
     texts = [_decoded(raw, file, start, reading) for start, raw in found]
-    always = _is_always_a_format(texts)
+    plain_texts = [text for text in texts if "'" in text and not re.search(r"\{\d", text)]
+    always = bool(plain_texts) and all(message_format.doubles_apostrophes(text, always=False) for text in plain_texts)
     letters = _Letters.of(file)
     tag = tag_name(file.text)
     for (start, raw), text in zip(found, texts, strict=True):
         if text.strip() and not _SURROGATE.search(text):
-            yield _value(file, start, raw, text, _is_format(text, always), letters, tag)
+            yield _value(file, start, raw, text, message_format.doubles_apostrophes(text, always=always), letters, tag)
 
 
 def _value(file: Text, start: int, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str) -> Value:
     """Return the value of a key."""
-    source = _QUOTED.sub(rf"{_QUOTE}\1{_QUOTE}", text.replace("''", "\0")).replace("\0", "'") if is_format else text
-    body = plain(source, lambda text: variables(text, _SECTION), tag)
+    source = message_format.read(text) if is_format else text
+    body = plain(source, lambda text: variables(text, message_format.QUOTED), tag)
 
     def encode(translation: str) -> str:
-        translation = translation.replace("'", "''").replace(_QUOTE, "'") if is_format else translation
-        return letters.wrapped(translation, raw)
+        return letters.wrapped(message_format.written(translation) if is_format else translation, raw)
 
     return Value(start, start + len(raw), body, encode, file.line_of(start))
 
@@ -149,18 +145,3 @@ def _filled(text: str, width: int) -> Iterator[str]:
         part += word
     if part:
         yield part
-
-
-# MessageFormat
-
-
-def _is_format(text: str, always: bool) -> bool:
-    """Return whether an apostrophe is written twice in a text."""
-    rest = _QUOTED.sub("", text.replace("''", ""))
-    return "'" not in rest and (always or "''" in text or re.search(r"\{\d", text) is not None)
-
-
-def _is_always_a_format(texts: list[str]) -> bool:
-    """Return whether apostrophes are written twice in texts without arguments too."""
-    without = [text for text in texts if "'" in text and not re.search(r"\{\d", text)]
-    return bool(without) and all(_is_format(text, True) and "''" in text for text in without)

@@ -209,6 +209,9 @@ def test_the_plural_forms_of_the_header_count() -> None:
         ("python-brace", "{a} b", "b", None),
         ("qt", "%1 of %L2", "%L2 %1", "%L2 %1"),
         ("qt", "%1 of %L2", "%2 %1", None),
+        ("java", "{0} is gone", "{0} isn't there", "{0} isn''t there"),
+        ("java", "Don''t {0}", "It's {0}", "It''s {0}"),
+        ("java", "Don't", "It's", "It's"),  # the program does not format it, or it would show "Dont"
     ],
 )
 def test_a_translation_with_other_codes_is_reported(flag: str, source: str, said: str, written: str | None) -> None:
@@ -217,6 +220,13 @@ def test_a_translation_with_other_codes_is_reported(flag: str, source: str, said
     after = translated("a.po", data, lambda text: said, final=True, reports=reports)
     assert len(reports) == (written is None)
     assert strings(after) == [f'"{written or ""}"\n']
+
+
+def test_a_quotation_of_java_is_a_code() -> None:
+    data = po("""#, java-format\nmsgid "It''s '{'0'}' or {1}"\nmsgstr ""\n""")
+    assert texts("a.po", data) == ["It's <g1/>0<g2/> or {1}"]
+    after = translated("a.po", data, lambda text: "{1} <g2/><g1/> isn't")
+    assert strings(after) == ["\"{1} '}''{' isn''t\"\n"]
 
 
 @pytest.mark.parametrize("code", ["% d", "%*d", "%<PRIu64>", "%'d", "%dpx", "%2$s", "%.3s"])
@@ -297,7 +307,10 @@ def test_what_is_not_po_is_one_sentence(body: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")
-@given(body=TEXT, flag=st.sampled_from(["", "#, c-format\n", "#, python-format\n", "#, python-brace-format\n"]))
+@given(
+    body=TEXT | st.just("a {0} b {1}"),
+    flag=st.sampled_from(["", *(f"#, {name}-format\n" for name in ("c", "python", "python-brace", "java"))]),
+)
 def test_msgfmt_accepts_what_is_written(tmp_path_factory: pytest.TempPathFactory, body: str, flag: str) -> None:
     def is_valid(data: bytes) -> bool:
         file = tmp_path_factory.getbasetemp() / "a.po"
@@ -305,7 +318,7 @@ def test_msgfmt_accepts_what_is_written(tmp_path_factory: pytest.TempPathFactory
         return subprocess.run(["msgfmt", "-c", "-o", "/dev/null", file], capture_output=True).returncode == 0
 
     before = po(f'{flag}msgid {quoted(body, "one")}\nmsgstr ""\n')
-    for translate in (upper, lambda text: text + " 5 % davon", lambda text: "100%"):
+    for translate in (upper, lambda text: text + " 5 % davon", lambda text: "100%", lambda text: f"It's {text}"):
         after = translated("a.po", before, translate, final=True, reports=[])
         assert is_valid(after) or not is_valid(before)
 
