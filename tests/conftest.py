@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import importlib.metadata
 import os
 import signal
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 # Asked once in a process, as the answer takes longer than most tests; before other modules import the functions.
 machine.product_rate = functools.cache(machine.product_rate)
 machine.git = functools.cache(machine.git)
+importlib.metadata.version = functools.cache(importlib.metadata.version)
 
 ROOT = Path(__file__).parent.parent
 # Real corpora, if present: in the folder that the configs name, or beside the project.

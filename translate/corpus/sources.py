@@ -7,13 +7,14 @@ the text. A null in a table becomes an empty side, which cleaning counts and dro
 Sources are streamed: none holds more than a few thousand pairs in memory.
 """
 
+import functools
 import itertools
 import json
 import random
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -429,7 +430,8 @@ def check_german_english(what: str, langpair: str) -> None:
         raise UserError(f"the {what} is German and English: {known}, not {langpair}")
 
 
-def dictionary(langpair: str) -> dict[str, str]:
+@functools.cache
+def dictionary(langpair: str) -> Mapping[str, str]:
     """Return the single words of the word list with their translations, case-folded; empty for other languages."""
     if langpair not in LANGPAIRS:
         return {}

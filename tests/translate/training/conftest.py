@@ -165,7 +165,7 @@ class Toy:
 
 
 def without_measurement(patch: pytest.MonkeyPatch) -> None:
-    """Replace the measurement of the machine, which takes longer than the training."""
+    """Replace the measurements of the machine and of the final model, which take a large part of a toy training."""
 
     def rate(dtype: torch.dtype, device: torch.device, **_: object) -> float:
         return 1e9 + float(torch.randn(3).abs().sum())  # draws random numbers like the real one
@@ -173,6 +173,7 @@ def without_measurement(patch: pytest.MonkeyPatch) -> None:
     for module in ("machine", "training.train"):
         patch.setattr(f"translate.{module}.product_rate", rate)
     patch.setattr("translate.training.plan.better_allocator", lambda: None)  # asks a process
+    patch.setattr("transformer.search.alignment.sharpest_layer", lambda model: 1)  # translates 64 sentences
 
 
 @pytest.fixture(scope="session")
