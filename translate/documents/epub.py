@@ -58,15 +58,16 @@ _PREFIXES = {
 _BLOCKS = """address article aside blockquote body caption center dd details dir div dl dt fieldset figcaption figure
 footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol optgroup option p section summary table tbody
 td tfoot th thead title tr ul svg:text svg:title svg:desc"""
-_OBJECTS = """audio canvas code embed iframe img input kbd math:math object samp select svg:svg textarea var video"""
-_POINTS = "wbr rt rp"
+_OBJECTS = (
+    """audio canvas code embed iframe img input kbd math:math object ruby samp select svg:svg textarea var video"""
+)
 _COPIED = "script style pre template svg:script svg:style"
 _ELEMENTS = {
     **dict.fromkeys(_BLOCKS.split(), Role.UNIT),
     **dict.fromkeys(_OBJECTS.split(), Role.OBJECT),
-    **dict.fromkeys(_POINTS.split(), Role.POINT),
     **dict.fromkeys(_COPIED.split(), Role.COPY),
     "br": Role.SPACE,
+    "wbr": Role.POINT,
 }
 _PLACES = {"x", "y", "dx", "dy"}  # of a line of a drawing
 _NUMBERS = {"noteref", "doc-noteref", "footnote-ref", "pagebreak", "doc-pagebreak"}  # what their elements hold

@@ -59,12 +59,12 @@ _PREFIXES = {
 _ELEMENTS = {
     Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc table:title table:desc dc:title dc:subject "
     "dc:description presentation:header-decl presentation:footer-decl",
-    Role.PAIR: "text:span text:a text:ruby text:ruby-base text:meta text:meta-field text:bookmark-ref "
+    Role.PAIR: "text:span text:a text:meta text:meta-field text:bookmark-ref "
     "text:reference-ref text:note-ref text:sequence text:sequence-ref text:title text:subject text:placeholder "
     "text:text-input text:description text:drop-down text:execute-macro text:conditional-text loext:content-control",
     Role.SPACE: "text:tab text:line-break",
-    # Fields whose texts the program makes.
-    Role.OBJECT: "text:author-initials text:author-name text:chapter text:character-count text:creation-date "
+    # Words with ruby, and fields whose texts the program makes.
+    Role.OBJECT: "text:ruby text:author-initials text:author-name text:chapter text:character-count text:creation-date "
     "text:creation-time text:creator text:database-display text:database-name text:database-row-number text:date "
     "text:dde-connection text:editing-cycles text:editing-duration text:expression text:file-name text:hidden-text "
     "text:image-count text:initial-creator text:keywords text:measure text:modification-date text:modification-time "
@@ -75,7 +75,7 @@ _ELEMENTS = {
     "text:sender-postal-code text:sender-state-or-province text:sender-street text:sender-title text:sheet-name "
     "text:table-count text:table-formula text:template-name text:time text:user-defined text:user-field-get "
     "text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count",
-    Role.COPY: "text:deletion text:ruby-text table:tracked-changes",
+    Role.COPY: "text:deletion table:tracked-changes",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from translate.documents import printed
 from translate.documents.archive import Archive
@@ -77,19 +77,18 @@ _PROPERTIES = {"w:rPr", "a:rPr", "x:rPr"}
 _HOLDERS = {"w:t", "a:t", "x:t"}  # of the text of a run
 _DROPPED = {"w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen"}  # they belong to the words of the source
 _BEGUN, _BEGINNINGS = (  # elements, and those at their beginning that belong to their start tag
-    {"w:sdt", "w:smartTag", "w:customXml", "w:ruby"},
-    {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr", "w:rubyPr", "w:rt", "w:rubyBase"},
+    {"w:sdt", "w:smartTag", "w:customXml"},
+    {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr"},
 )
-_INNER, _OUTER = {"w:sdtContent", "w:rubyBase"}, {"w:sdt", "w:ruby"}  # the end tags of both are one
 _ELEMENTS = {
     Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description "
     + " ".join(printed.ELEMENTS),
     Role.PAIR: "w:r w:t w:hyperlink w:ins w:moveTo w:smartTag w:sdt w:sdtContent w:fldSimple w:customXml w:dir w:bdo "
-    "w:ruby w:rubyBase a:r a:t x:r x:t",
+    "a:r a:t x:r x:t",
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
-    Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld",
+    Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld w:ruby",
     Role.TEXT: "w:noBreakHyphen",
-    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText w:rt x:rPh c:numCache c:numLit cx:numDim",
+    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText x:rPh c:numCache c:numLit cx:numDim",
     Role.LANGUAGE: "dc:language",
 }
 _TEXTS = {
@@ -130,6 +129,8 @@ _EMBEDDED = re.compile(  # the suffix ".main+xml" is that of a part, not of a fi
 )
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
+# In the properties of a paragraph.
+_DELETED_MARK = re.compile(rb"<(?:\w+:)?(?:del|moveFrom)\s")
 _DROP_CAP = re.compile(rb"""<(?:\w+:)?framePr\s[^<>]*?dropCap\s*=\s*["'](?:drop|margin)""")
 _ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a line break of PowerPoint
 # Fields that show nothing where they are, such as entries of an index.
@@ -331,7 +332,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         changes=changes,
         language=language,
         contents=lambda start, atoms, place: _contents(start, atoms, place, kept, code),
-        goes_on=_is_drop_cap,
+        goes_on=_goes_on,
     )
 
 
@@ -366,10 +367,23 @@ def _prompts() -> Callable[[Token], Role | None]:
 # Paragraphs
 
 
-def _is_drop_cap(atoms: Sequence[Atom]) -> bool:
-    """Return whether a paragraph is the first letter, or the first word, of the next one."""
-    is_first = not any(atom.token.name == "w:p" for atom in atoms)
-    return is_first and bool(atoms) and _DROP_CAP.search(as_read(atoms[0].raw)) is not None
+def _starts(atoms: Sequence[Atom]) -> list[int]:
+    """Return the place after the start tag of each paragraph within the atoms of joined ones, and 0 for the first."""
+    tags = (n for n, atom in enumerate(atoms, start=1) if atom.token.name == "w:p" and atom.token.kind is Kind.START)
+    return [0, *tags]
+
+
+def _goes_on(atoms: Sequence[Atom]) -> bool:
+    """Return whether a paragraph goes on in the next one, as it is a drop cap or a tracked change deletes its mark."""
+    *before, start = _starts(atoms)
+    if start >= len(atoms):
+        return False
+    return (not before and _is_drop_cap(atoms[0])) or _DELETED_MARK.search(as_read(atoms[start].raw)) is not None
+
+
+def _is_drop_cap(properties: Atom) -> bool:
+    """Return whether the first element of a paragraph makes it the first letter, or the first word, of the next one."""
+    return _DROP_CAP.search(as_read(properties.raw)) is not None
 
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCells, code: "_Code") -> list[Piece]:
@@ -382,24 +396,36 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
         return original
     if holder is None or not is_complete(atoms):
         return contents(atoms, place)
-    if code.is_paragraph(atoms[0]):
+    starts = _starts(atoms)
+    if any(code.is_paragraph(atom) for start in starts for atom in atoms[start : start + 1]):
         return original
     hyphen = next((atom.raw for atom in atoms if atom.text and atom.token.kind is Kind.START), ())
     held = Holder(
         name=_name(holder.raw), has_lines=holder.name == "x:t", says_space=holder.name != "a:t", hyphen=hyphen
     )
-    starts = (n for n, atom in enumerate(atoms, start=1) if atom.token.name == "w:p" and atom.token.kind is Kind.START)
-    start_of_text = next(starts, 0)
-    initial, items = (_Reader(code).items(part) for part in (atoms[:start_of_text], atoms[start_of_text:]))
-    return paragraph(items, original, place, held, initial=initial)
+    start_of_text = starts[1] if len(starts) > 1 and _is_drop_cap(atoms[0]) else 0
+    initial = _Reader(code).items(atoms[:start_of_text])
+    return paragraph(_joined(atoms[start_of_text:], code), original, place, held, initial=initial)
+
+
+def _joined(atoms: Sequence[Atom], code: "_Code") -> list[Item]:
+    """Return the items of a paragraph, and of those joined with it, whose text is written in the last one."""
+    ends = [start - 2 for start in _starts(atoms)[1:]]  # of the paragraphs, before their end tags
+    items = list[Item]()
+    for start, stop in pairwise([0, *ends, len(atoms)]):
+        own = _Reader(code).items(atoms[start:stop])
+        n_tags = next((n for n, item in enumerate(own) if item.token.name not in ("w:p", "w:pPr")), len(own))
+        place = next((n for n, item in enumerate(items) if item.kind is not AtomKind.POINT), len(items))
+        items[place:place] = own[:n_tags]
+        items += own[n_tags:]
+    return items
 
 
 class _Reader:
     """Reads a paragraph.
 
     A field is a run with its beginning, runs with its instruction, a run that separates, runs with its result, and a
-    run with its end. All before the result opens a pair, and the end closes it. Ruby is in a run, and the words that it
-    annotates are in runs within that: the ends of the outer run belong to the pair.
+    run with its end. All before the result opens a pair, and the end closes it.
     """
 
     def __init__(self, code: "_Code") -> None:
@@ -409,8 +435,7 @@ class _Reader:
         self._code: Item | None = None  # a field whose result has not begun
         self._depth = 0  # of fields within the instruction of a field
         self._holder = b""  # the start tag of the text that has begun; white space elsewhere is none
-        self._inner_end = list[Piece]()  # of a content control or ruby
-        self._ruby_run = TextRun()
+        self._inner_end = list[Piece]()  # of a content control
 
     def items(self, atoms: Sequence[Atom]) -> list[Item]:
         """Return the items."""
@@ -457,18 +482,10 @@ class _Reader:
             self._field(item, atom.token.attributes.get("w:fldCharType", ""))
         elif last and last.kind is AtomKind.OPEN and last.token.name in _BEGUN and name in _BEGINNINGS:
             last.parts += item.parts
-        elif name in _INNER and atom.kind is AtomKind.CLOSE:
+        elif name == "w:sdtContent" and atom.kind is AtomKind.CLOSE:  # both end tags are one
             self._inner_end = [*atom.raw]
-        elif name in _OUTER and atom.kind is AtomKind.CLOSE:
-            ends = [*self._inner_end, *atom.raw]
-            if name == "w:ruby":
-                self._run, self._ruby_run = self._ruby_run, TextRun()
-                ends.append(self._run.closing)
-            item.parts, self._inner_end = [(TextRun(), ends)], []
-            self._add(item)
-        elif name == "w:ruby" and atom.kind is AtomKind.OPEN:
-            self._run, self._ruby_run = TextRun(), self._run
-            item.parts = [(TextRun(), [self._ruby_run.opening, *self._ruby_run.properties, *atom.raw])]
+        elif name == "w:sdt" and atom.kind is AtomKind.CLOSE:
+            item.parts, self._inner_end = [(TextRun(), [*self._inner_end, *atom.raw])], []
             self._add(item)
         elif name in ("w:commentRangeStart", "w:bookmarkStart", "w:commentRangeEnd", "w:bookmarkEnd"):
             item.kind = AtomKind.OPEN if name.endswith("Start") else AtomKind.CLOSE

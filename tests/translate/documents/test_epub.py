@@ -125,6 +125,11 @@ def visible(page: bytes) -> str:
     return " ".join(etree.fromstring(page).xpath(f"//text()[{outside}]"))
 
 
+def test_a_word_with_ruby_stays_whole_in_its_sentence() -> None:
+    ruby = "<ruby>Haus<rp>(</rp><rt>haus</rt><rp>)</rp></ruby>"
+    assert chapter(f"<p>Das {ruby} ist alt</p>", upper) == f"<p>DAS {ruby} IST ALT</p>"
+
+
 def test_its_own_texts_give_the_same_file() -> None:
     data = book()
     document = read(data, GERMAN)

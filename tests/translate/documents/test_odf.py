@@ -344,3 +344,11 @@ def test_a_library_reads_what_is_written() -> None:
     assert result.get_table(0).name == "blatt"
     before, after = (body.get_paragraph(0).get_formatted_text() for body in (file.body, result))
     assert after.replace(" ", "") == before.upper().replace(" ", "")  # odfdo leaves out an element for one space
+
+
+def test_a_word_with_ruby_stays_whole_in_its_sentence() -> None:
+    ruby = "<text:ruby><text:ruby-base>Haus</text:ruby-base><text:ruby-text>haus</text:ruby-text></text:ruby>"
+    data = document(p(f"Das {ruby} ist alt"))
+    assert texts(data, "a.odt") == ["Das <g1/> ist alt"]
+    with ZipFile(BytesIO(translated(data, "a.odt", upper))) as members:
+        assert f"DAS {ruby} IST ALT" in members.read("content.xml").decode()

@@ -341,14 +341,45 @@ def test_a_drop_cap_without_a_paragraph_after_it_is_a_text_or_stays(after: str) 
     assert sum(text.count("Der") for text in texts(data, "a.docx")) == 1
 
 
-def test_the_words_below_ruby_are_text_and_the_annotation_is_not() -> None:
-    paragraph = body(translated(document(RUBY), "a.docx", reverse))[0][0]
-    assert [child.tag for child in paragraph] == [f"{W}r"] * 3
-    assert ["".join(run.itertext()) for run in paragraph] == ["ALT IST ", "hausHIER HAUS", " DAS"]
-    assert all(run.find(f"{W}rPr/{W}i") is not None for run in paragraph)
-    (ruby,) = body(translated(document(RUBY), "a.docx", reverse)).iter(f"{W}ruby")
-    assert [child.tag for child in ruby] == [f"{W}rubyPr", f"{W}rt", f"{W}rubyBase"]
-    assert "".join(ruby[2].itertext()) == "HIER HAUS"
+GONE = '<w:pPr><w:pStyle w:val="x"/><w:rPr><w:del w:id="7" w:author="a"/></w:rPr></w:pPr>'
+MARKED = f'<w:ins w:id="2">{run("ein")}</w:ins>'
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "expected", "written"),
+    [
+        ([GONE + run("Das ist "), MARKED + run(" Haus")], "Das ist <g1>ein</g1> Haus", ["", "HAUS EIN IST DAS"]),
+        ([GONE + DELETED, run("Das Haus")], "Das Haus", ["alt", "HAUS DAS"]),
+        ([GONE, GONE + run("Das "), GONE, run("Haus")], "Das Haus", ["", "", "", "HAUS DAS"]),
+        ([GONE + MARKED + run(" "), run("Haus")], "<g1>ein</g1> Haus", ["", "HAUS EIN"]),
+    ],
+)
+def test_a_paragraph_whose_mark_is_deleted_goes_on_in_the_next_one(
+    paragraphs: list[str], expected: str, written: list[str]
+) -> None:
+    data = document(run("Davor"), *paragraphs, run("Danach"))
+    plain = [re.sub("<g1></g1>", "", text) for text in texts(data, "a.docx")]
+    assert plain == ["Davor", expected, "Danach"]
+    assert translated(data, "a.docx", str) == data
+    found = [*body(translated(data, "a.docx", reverse))[0]]
+    assert [p.find(f"{W}pPr/{W}rPr/{W}del") is not None for p in found] == [
+        False,
+        *("7" in content for content in paragraphs),
+        False,
+    ]
+    assert ["".join(p.itertext()) for p in found][1:-1] == written
+
+
+def test_a_word_with_ruby_stays_whole_in_its_sentence() -> None:
+    data = document(RUBY)
+    assert texts(data, "a.docx") == ["Das <g1/> ist alt"]
+    paragraph = body(translated(data, "a.docx", reverse))[0][0]
+    assert "".join(paragraph.itertext()) == "ALT IST hausHaus hier DAS"
+    (run,) = [run for run in paragraph if run.find(f"{W}ruby") is not None]
+    assert run.find(f"{W}rPr/{W}i") is not None
+    assert [*map(ElementTree.tostring, paragraph.iter(f"{W}ruby"))] == [
+        *map(ElementTree.tostring, body(data).iter(f"{W}ruby"))
+    ]
 
 
 @pytest.mark.parametrize(
