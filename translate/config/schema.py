@@ -66,7 +66,7 @@ class TsvSource(BaseSource):
     Attributes:
         path: the file.
         source, target: the columns of both sides, counted from 0, or their names in `columns`, such as "{source}".
-        columns: names of the columns of a file without a header.
+        columns: names of all columns; a first line with these names is a header, and no pair.
         split: separator of several translations in a cell, such as "|" in a dictionary; each combination of both
             cells is a pair.
     """
@@ -81,10 +81,14 @@ class TsvSource(BaseSource):
     @model_validator(mode="before")
     @classmethod
     def _number_columns(cls, values: object) -> object:
-        if not isinstance(values, dict) or not isinstance(names := values.get("columns"), list | tuple):
+        if not isinstance(values, dict) or not isinstance(names := values.get("columns", ()), list | tuple):
             return values
-        numbers = {side: names.index(name) for side in ("source", "target") if (name := values.get(side)) in names}
-        return {**values, **numbers}
+        named = {side: name for side in ("source", "target") if isinstance(name := values.get(side), str)}
+        for side, name in named.items():
+            if name not in names:
+                message = "{side} = {name} is no name of a column; list the names of all columns in `columns`"
+                raise PydanticCustomError("columns", message, {"side": side, "name": json.dumps(name)})
+        return {**values, **{side: names.index(name) for side, name in named.items()}}
 
 
 class TmxSource(BaseSource):

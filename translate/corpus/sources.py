@@ -188,6 +188,8 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
     last = max(source.source, source.target)
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
+        if n == 1 and source.columns == tuple(cell.strip('"') for cell in cells):  # the header
+            continue
         if len(cells) <= last and not line.strip():
             yield "", ""
             continue

@@ -186,10 +186,20 @@ def test_tsv_columns_are_chosen_by_name_in_a_file_without_a_header(tmp_path: Pat
     source = TsvSource(kind="tsv", path="a.tsv", columns=columns, source="en", target="de")
     assert list(read_pairs(source, tmp_path)) == [("yes", "ja")]
     assert TsvSource(**source.model_dump()) == source
-    with pytest.raises(ValueError, match="valid integer"):
-        TsvSource(kind="tsv", path="a.tsv", columns=columns, source="fr", target="de")
+    for others in ({"columns": columns}, {}):
+        with pytest.raises(ValueError, match=r'source = "fr" is no name of a column; list the names .* in `columns`'):
+            TsvSource(kind="tsv", path="a.tsv", source="fr", target=1, **others)
     with pytest.raises(ValueError, match="valid tuple"):
         TsvSource(kind="tsv", path="a.tsv", columns=5)
+
+
+@pytest.mark.parametrize("header", ["n\tde\ten", '"n"\tde\t"en"\r', "\ufeffn\tde\ten"])
+def test_a_header_with_the_names_of_the_columns_is_no_pair(tmp_path: Path, header: str) -> None:
+    (tmp_path / "a.tsv").write_text(f"{header}\n1\tja\tyes\nn\tde\ten\n", encoding="utf-8", newline="")
+    named = TsvSource(kind="tsv", path="a.tsv", columns=("n", "de", "en"), source="de", target="en")
+    assert list(read_pairs(named, tmp_path)) == [("ja", "yes"), ("de", "en")]
+    others = named.model_copy(update={"columns": ("n", "de", "xx")})
+    assert len(list(read_pairs(others, tmp_path))) == 3
 
 
 def test_the_marks_of_tsv_cells_that_must_be_quoted_are_left_out(tmp_path: Path) -> None:
