@@ -1,5 +1,6 @@
 """`translate export`: write a model in the format of another engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -54,7 +55,7 @@ def run(options: ExportOptions) -> None:
     )
 
 
-def sentences_for_check(path: Path | None, source: str | None) -> list[str]:
+def sentences_for_check(path: Path | None, source: str | None) -> Sequence[str]:
     """Return the sentences of a file, or those of `verification.sentences`; UserError if the file has none."""
     if path is None:
         from translate.exchange import verification

@@ -8,6 +8,7 @@ Dimension key: T target positions, V vocabulary.
 """
 
 import copy
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -38,9 +39,10 @@ _N_SENTENCES = 100
 _SEED = 1
 
 
-def sentences(source: str | None) -> list[str]:
+@functools.cache
+def sentences(source: str | None) -> Sequence[str]:
     """Return 100 sentences of the built-in grammar: English ones if `source` is "en", else German ones."""
-    return [pair[1 if source == "en" else 0] for pair in grammar.generate("test", _N_SENTENCES, _SEED)]
+    return tuple(pair[1 if source == "en" else 0] for pair in grammar.generate("test", _N_SENTENCES, _SEED))
 
 
 class Exported(Protocol):

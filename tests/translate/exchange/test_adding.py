@@ -57,7 +57,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSLATE_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
-    monkeypatch.setattr("translate.exchange.marian.find_spec", lambda name: None)  # the comparison has its own tests
+    # The comparison and the measurement, which take longer than what is tested here, have their own tests.
+    monkeypatch.setattr("translate.exchange.marian.find_spec", lambda name: None)
+    monkeypatch.setattr("transformer.search.alignment.sharpest_layer", lambda model: 0)
     with hubs.running() as hub:
         for name, value in (
             ("ENDPOINT", hub.url),
