@@ -21,7 +21,7 @@ def column(parts: ModelFolder) -> ColumnTranslator:
     return ColumnTranslator(parts.folder, "text", "translation", search=Search(beam_size=2))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def expected(parts: ModelFolder) -> list[str | None]:
     translator = Translator(parts, Search(beam_size=2))
     return [None if text is None else translator(text) for text in TEXTS]
