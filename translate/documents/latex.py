@@ -8,7 +8,7 @@ with a diaeresis, are read as letters too, and a quotation mark in a German tran
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -79,9 +79,17 @@ def _setting(keys: str) -> re.Pattern[str]:
 _TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
 _ENTRY = _setting("name|description|text|plural|first|firstplural")  # of a glossary
 _DEFINITION = re.compile(
-    r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))"
-    r"\s*\[1\]\s*"
-    r"\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+)\}"
+    r"\\(?:(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\(?P<name>[A-Za-z]+)\s*\}|\\(?P<alone>[A-Za-z]+))"
+    r"\s*\[(?P<number>[1-9])\]\s*(?P<default>\[[^\[\]]*\]\s*)?"
+    r"|(?:New|Renew|Provide|Declare)DocumentCommand\s*(?:\{\s*\\(?P<new>[A-Za-z]+)\s*\}|\\(?P<new_alone>[A-Za-z]+))"
+    r"\s*\{(?P<kinds>[m\s]+)\}\s*)"
+    r"\{(?P<body>(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+)\}"
+)
+_CALLED = re.compile(r"\\([A-Za-z]+|.)|(?P<cell>&)")
+# Text in a formula: not the name of a function, and no index.
+_IN_FORMULA = re.compile(
+    r"(?<![_^{])\\(?:text|mbox|(?:short)?intertext|textnormal)\s*\{(?=[^{}]*?(?:[^\W\d_]{3}|\s[^\W\d_]{2}\s))"
+    r"(?P<group>[^{}\\$%]*)\}(?!\s*(?:[(_^\[]|\\left))"
 )
 # What defines a macro or an environment, up to the groups that say what it stands for, and how many those are.
 _DEFINES = re.compile(
@@ -221,7 +229,7 @@ class _Reader:
     is_ascii: bool
     is_german: bool  # whether the translation is
     has_shorthands: bool
-    own_fonts: frozenset[str]  # macros that the file defines, which show their argument as text
+    own: dict[str, "_Own"]  # macros that the file defines, which show arguments as text
     theorems: frozenset[str]  # environments that the file declares, whose option is a title
     code: re.Pattern[str]  # the names of environments with code
     walker: Any
@@ -284,13 +292,16 @@ class _Reader:
         if value := _value(self.file, items, held, self.tag, self.is_ascii, self.is_german):
             self.values.append(replace(value, encode=encode))
 
-    def _beside(self, start: int, stop: int, nodes: Sequence[Node] = (), settings: re.Pattern[str] = _TITLED) -> None:
-        """Read the texts in a part of a paragraph that is kept: nodes, and titles in options and other settings."""
+    def _beside(
+        self, start: int, stop: int, texts: Sequence[Sequence[Node]] = (), settings: re.Pattern[str] = _TITLED
+    ) -> None:
+        """Read the texts in a part of a paragraph that is kept: nodes, or titles in options and other settings."""
         outer, n_values = (self.items, self.held), len(self.values)
         self.items, self.held = [], []
-        self.nodes(nodes)
-        self.end()
-        for title in [] if nodes else settings.finditer(self.text, start, stop):
+        for nodes in texts:
+            self.nodes(nodes)
+            self.end()
+        for title in [] if texts else settings.finditer(self.text, start, stop):
             self._words(*title.span(title.lastgroup or 0))
             self.end(_in_braces if title.lastgroup == "plain" else str)
         self.items, self.held = outer
@@ -328,7 +339,7 @@ class _Reader:
         elif _is(node, "LatexEnvironmentNode"):
             self._environment(node, stop)
         else:
-            self._keep(node.pos, stop, "object")  # a formula
+            self._formula(node.pos, stop)
 
     def _words(self, start: int, stop: int) -> None:
         """Read letters, which may end a paragraph."""
@@ -362,16 +373,14 @@ class _Reader:
         elif name == "texorpdfstring" and len(given) > 1:
             inside, outside = given[0].pos + 1, given[0].pos + given[0].len - 1
             self._pair(node.pos, inside, given[0].nodelist, outside, stop)
-            self._beside(outside, stop, given[1].nodelist)
-        elif last and (
-            _FONTS.fullmatch(name)
-            or (name in self.own_fonts and len(given) == 1)
-            or (_SECOND.fullmatch(name) and len(given) > 1)
-        ):
+            self._beside(outside, stop, [given[1].nodelist])
+        elif last and (_FONTS.fullmatch(name) or (_SECOND.fullmatch(name) and len(given) > 1)):
             self._pair(node.pos, last.pos + 1, last.nodelist, last.pos + last.len - 1, stop)
+        elif name in self.own and (shown := self.own[name].texts(node)):
+            self._own_macro(node, stop, shown)
         elif last and _NOTES.fullmatch(name):
             self._keep(node.pos, stop, "point")
-            self._beside(node.pos, stop, last.nodelist)
+            self._beside(node.pos, stop, [last.nodelist])
         elif _POINTS.fullmatch(name) or _DECLARATIONS.fullmatch(name):
             self._keep(node.pos, stop, "point")
         elif name in _SAID or name in "%&$#_{}":
@@ -382,10 +391,28 @@ class _Reader:
             self._keep(node.pos, stop, "object")
             self._beside(node.pos, stop, settings=_ENTRY if name == "newglossaryentry" else _TITLED)
 
+    def _own_macro(self, node: Node, stop: int, shown: Sequence[Node]) -> None:
+        """Read a macro that the file defines: formatting around one argument, or an object with several texts in it."""
+        if self.own[node.macroname].divides:
+            self.end()
+            for one in shown:
+                self.nodes(one.nodelist)
+                self.end()
+        elif len(shown) == 1:
+            (one,) = shown
+            self._pair(node.pos, one.pos + 1, one.nodelist, one.pos + one.len - 1, stop)
+        else:
+            self._keep(node.pos, stop, "object")
+            self._beside(node.pos, stop, [one.nodelist for one in shown])
+
+    def _formula(self, start: int, stop: int) -> None:
+        self._keep(start, stop, "object")
+        self._beside(start, stop, settings=_IN_FORMULA)
+
     def _environment(self, node: Node, stop: int) -> None:
         name = node.environmentname
         if _MATH.fullmatch(name):
-            self._keep(node.pos, stop, "object")
+            self._formula(node.pos, stop)
             return
         self.end()
         start = self.text.index("}", node.pos) + 1
@@ -420,15 +447,45 @@ def _in_braces(text: str) -> str:
     return "{" + text + "}" if re.search(r"[,=\[\]]", text) else text
 
 
-def _own_fonts(text: str) -> frozenset[str]:
-    """Return the macros of a file with one argument that is text in their definitions, as in emph{#1}."""
-    found = [(match[1] or match[2], match[3]) for match in _DEFINITION.finditer(text)]
-    return frozenset(name for name, body in found if "#1" in body and all(_are_shown(body)))
+@dataclass(frozen=True)
+class _Own:
+    """A macro that the file defines.
+
+    Attributes:
+        arguments: as pylatexenc writes them.
+        shown: numbers of those that its definition shows as text, from 0.
+        divides: whether it ends a paragraph, so that each is a text of its own.
+    """
+
+    arguments: str
+    shown: Sequence[int]
+    divides: bool
+
+    def texts(self, node: Node) -> list[Node]:
+        """Return the arguments that are text."""
+        given = node.nodeargd.argnlist if node.nodeargd and node.nodeargd.argnlist else []
+        found = [given[n] for n in self.shown if n < len(given)]
+        return [one for one in found if one is not None and _is(one, "LatexGroupNode")]
 
 
-def _are_shown(body: str) -> Iterator[bool]:
-    """Yield for each place of the argument in the body of a macro whether it is text there, or in an index."""
-    for place in re.finditer("#1", body):
+def _own_macros(text: str) -> dict[str, _Own]:
+    """Return the macros of a file with arguments that are text in their definitions, as in emph{#1}."""
+    found = dict[str, _Own]()
+    for match in _DEFINITION.finditer(text):
+        name = match["name"] or match["alone"] or match["new"] or match["new_alone"]
+        number, body = int(match["number"] or match["kinds"].count("m")), match["body"]
+        shown = [n for n in range(number) if f"#{n + 1}" in body and all(_are_shown(body, f"#{n + 1}"))]
+        divides = any(
+            call["cell"] or _ENDS.fullmatch(call[1]) or _BLOCKS.fullmatch(call[1]) for call in _CALLED.finditer(body)
+        )
+        if shown:
+            found[name] = _Own("[" * bool(match["default"]) + "{" * (number - bool(match["default"])), shown, divides)
+    return found
+
+
+def _are_shown(body: str, argument: str) -> Iterator[bool]:
+    """Yield for each place of an argument in the body of a macro whether it is text there, or in an index."""
+    for place in re.finditer(argument, body):
         opened = list[int]()
         for brace in re.finditer(r"(?<!\\)[{}]", body[: place.start()]):
             if brace[0] == "{":
@@ -437,7 +494,9 @@ def _are_shown(body: str) -> Iterator[bool]:
                 opened.pop()
         around = [match for end in opened if (match := _OPENS.search(body[:end]))]
         yield all(
-            macro[1] == "index" or _FONTS.fullmatch(macro[1]) or (_SECOND.fullmatch(macro[1]) and "{" in macro[2])
+            macro[1] == "index"
+            or any(kind.fullmatch(macro[1]) for kind in (_FONTS, _BLOCKS, _NOTES))
+            or (_SECOND.fullmatch(macro[1]) and "{" in macro[2])
             for macro in around
         )
 
@@ -531,6 +590,7 @@ def read(data: bytes, reading: Reading) -> Values:
     is_whole = r"\documentclass" in file.text
     shorthands = (_HAS_SHORTHANDS if is_whole else _USES_SHORTHANDS).search(file.text)
     code = re.compile("|".join([_CODE.pattern, *_DECLARED_CODE.findall(file.text)]))
+    own = _own_macros(file.text)
     reader = _Reader(
         file,
         tag_name(file.text),
@@ -538,12 +598,12 @@ def read(data: bytes, reading: Reading) -> Values:
         file.text.isascii(),
         is_german=reading.is_target("de"),
         has_shorthands=shorthands is not None and without_region(reading.source) in ("de", ""),
-        own_fonts=_own_fonts(file.text),
+        own=own,
         theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
         code=code,
         walker=walker.LatexWalker(
             _without_definitions(_without_code(file.text, code)) + _END,
-            latex_context=_macros(walker),
+            latex_context=_macros(walker, own),
             tolerant_parsing=False,
         ),
     )
@@ -568,11 +628,12 @@ def read(data: bytes, reading: Reading) -> Values:
     return Values(file, reading, values, list(_languages(file, reading)))
 
 
-def _macros(walker: Any) -> Any:
-    """Return the macros that pylatexenc knows, with those of `_KNOWN`."""
+def _macros(walker: Any, defined: Mapping[str, _Own]) -> Any:
+    """Return the macros that pylatexenc knows, with those of `_KNOWN` and of the file."""
     macrospec = optional_package("pylatexenc.macrospec", "latex")
     known = walker.get_default_latex_context_db()
     own = [macrospec.MacroSpec(name, args_parser=arguments) for name, arguments in _KNOWN.items()]
+    own += [macrospec.MacroSpec(name, args_parser=macro.arguments) for name, macro in defined.items()]
     own.append(macrospec.MacroSpec("lstinline", args_parser=macrospec.VerbatimArgsParser("verb-macro")))
     known.add_context_category("own", macros=own, prepend=True)
     return known

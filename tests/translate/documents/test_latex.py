@@ -1,5 +1,6 @@
 """LaTeX: prose changes, and macros, formulas and code stay."""
 
+import re
 import shutil
 import subprocess
 
@@ -251,6 +252,55 @@ def test_the_argument_of_a_macro_is_text_if_its_definition_shows_it(definition: 
     assert (r"\x{SEHR WICHTIG}" in new) == is_text
     assert (r"\x{sehr wichtig}" in new) != is_text
     assert definition in new
+
+
+@pytest.mark.parametrize(
+    ("definition", "use", "expected"),
+    [
+        (
+            r"\newcommand{\x}[2]{\textcolor{#1}{#2}}",
+            r"Das ist \x{red}{sehr gut} heute.",
+            ["Das ist <g2>sehr gut</g2> heute."],
+        ),
+        (r"\newcommand{\x}[2]{#1\label{#2}}", r"Das \x{Haus}{eins} da.", ["Das <g2>Haus</g2> da."]),
+        (r"\newcommand{\x}[2]{\textbf{#1} (#2)}", r"Ein \x{Haus}{Gut} da.", ["Ein <g2/> da.", "Haus", "Gut"]),
+        (r"\NewDocumentCommand\x{m m}{\emph{#1 #2}}", r"Ein \x{Haus}{Gut} da.", ["Ein <g2/> da.", "Haus", "Gut"]),
+        (
+            r"\newcommand{\x}[2][red]{\textcolor{#1}{#2}}",
+            r"Ganz \x{gut} und \x[blue]{neu}",
+            ["Ganz <g2>gut</g2> und <g6>neu</g6>"],
+        ),
+        (r"\newcommand*{\x}[3]{\textbf{#1}\hfill #2\\ #3}", "\\x\n  {Haus}\n  {2019}{Gut}", ["Haus", "Gut"]),
+        (r"\newcommand{\x}[2]{#1 & #2 \\}", r"\x{Haus}{Gut} \x{Alt}{Neu}", ["Haus", "Gut", "Alt", "Neu"]),
+        (r"\newcommand{\x}[2]{\section{#1}\footnote{#2}}", r"\x{Haus}{Gut}", ["Haus", "Gut"]),
+    ],
+)
+def test_each_argument_of_a_macro_that_its_definition_shows_is_text(
+    definition: str, use: str, expected: list[str]
+) -> None:
+    data = rf"\documentclass{{article}}{definition}\begin{{document}}{use}\end{{document}}".encode()
+    assert texts("a.tex", data) == expected
+    assert unchanged("a.tex", data) == (data, data)
+    new = translated("a.tex", data, upper).decode()
+    words = [word for text in expected for word in re.findall("[A-Z][a-z]+", text)]
+    assert definition in new
+    assert all(word.upper() in new for word in words)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        (r"\[ a = \begin{cases} 1 & \text{falls } x > 0 \\ 0 & \text{sonst} \end{cases} \]", ["falls", "sonst"]),
+        (r"\begin{align} a \\ \intertext{und daher} b \end{align}", ["und daher"]),
+        (r"$a \text{ oder } b$", ["oder"]),
+        (r"$\text{Attention}(Q) + x_\text{maximal} + x^{\text{minimal}} + 3\,\text{kg}$", []),
+    ],
+)
+def test_the_text_in_a_formula_is_text(formula: str, expected: list[str]) -> None:
+    data = f"Es gilt {formula} immer".encode()
+    assert texts("a.tex", data)[1:] == expected
+    new = translated("a.tex", data, upper).decode()
+    assert new == f"ES GILT {re.sub('|'.join(expected) or '(?!)', lambda word: word[0].upper(), formula)} IMMER"
 
 
 @pytest.mark.parametrize(
