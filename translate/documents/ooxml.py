@@ -9,10 +9,11 @@ with its result, an insertion, and a range with a comment or a bookmark. A trans
 
 import html
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 from translate.documents import printed
 from translate.documents.archive import Archive
@@ -26,7 +27,6 @@ from translate.documents.xml import (
     Kind,
     Package,
     Part,
-    Parts,
     Piece,
     Place,
     Role,
@@ -40,6 +40,7 @@ from translate.documents.xml import (
     translated_language,
 )
 from translate.errors import UserError
+from translate.text.placeholders import DOCUMENT_TAG
 
 _TYPES = "[Content_Types].xml"
 _TRANSITIONAL, _STRICT = "http://schemas.openxmlformats.org", "http://purl.oclc.org/ooxml"
@@ -103,6 +104,8 @@ _TEXTS = {
     "v:textpath": ("string",),
 }
 _LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "tooltip": 255}  # for Excel
+_SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total
+_LONGEST_NAME = 255  # characters
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NUMBER = re.compile(rb"%[1-9]")  # in the text of a numbering
 # Content types of parts with texts or languages.
@@ -116,7 +119,9 @@ _PARTS = re.compile(
     r"|threadedcomments|core-properties)\+xml$"
 )
 # Of parts with formulas, filters, and names of columns.
-_NAMING = re.compile(r"spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)\+xml$")
+_NAMING = re.compile(
+    r"(?:spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)|ms-excel\.slicerCache)\+xml$"
+)
 _WORKBOOK = re.compile(r"spreadsheetml\.(?:sheet|template)\.main\+xml$")
 _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
 _CONTROLS = re.compile(
@@ -142,7 +147,7 @@ class _Document:
     """A package, and those embedded in it, such as the workbook of a chart; see `ParsedDocument`."""
 
     archive: Archive
-    own: Parts
+    own: "_Package"
     embedded: Mapping[str, ParsedDocument]
 
     @cached_property
@@ -162,11 +167,70 @@ class _Document:
         return self.archive.write(members)
 
 
+class _Package(Package):
+    """A package in which the name of a column of a table of Excel is the text of its header.
+
+    Args:
+        tables: the names of the columns of each table.
+        names: those of them that are translated.
+    """
+
+    def __init__(
+        self, archive: Archive, parts: Mapping[str, Part], tables: Sequence[Sequence[str]], names: Collection[str]
+    ) -> None:
+        super().__init__(archive, parts)
+        self._tables, self._names = tables, names
+
+    def write_parts(self, translations: Sequence[str | None]) -> dict[str, bytes]:
+        """Return the file of each part."""
+        return super().write_parts(self._with_headers(translations) if self._names else translations)
+
+    def _with_headers(self, translations: Sequence[str | None]) -> list[str | None]:
+        """Return the translations with one for each name of a column; names that would be equal in a table stay.
+
+        Excel repairs a file in which a name is not the text of its header, or in which two columns have one name.
+        """
+        said = dict[str, set[str]]()
+        plain = [DOCUMENT_TAG.sub("", unit.text).strip() for unit in self.units]
+        for text, unit, translation in zip(plain, self.units, translations, strict=True):
+            if text in self._names:
+                new = unit.text if translation is None else translation
+                said.setdefault(text, set()).add(DOCUMENT_TAG.sub("", new).strip())
+        new_names = {
+            name: new for name, several in said.items() for new in several if len(several) == 1 and _is_name(new)
+        }
+        while twice := {name for table in self._tables for name in _repeated(table, new_names)}:
+            new_names = {name: new for name, new in new_names.items() if name not in twice}
+        return [
+            None if text in self._names and text not in new_names else translation
+            for text, translation in zip(plain, translations, strict=True)
+        ]
+
+
+def _is_translated_name(name: str, kept: NamedCells) -> bool:
+    """Return whether a name is translated as its cell; one with an escape, such as that of a line break, is not."""
+    return name not in kept and not _ESCAPE.search(name)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text may be the name of a column."""
+    return 0 < len(text) <= _LONGEST_NAME and "\n" not in text
+
+
+def _repeated(table: Sequence[str], new_names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of a table's columns that have a new name which another column has too."""
+    found = [new_names.get(name.strip(), name).strip().casefold() for name in table]
+    counts = Counter(found)
+    yield from (
+        name.strip() for name, new in zip(table, found, strict=True) if counts[new] > 1 and name.strip() in new_names
+    )
+
+
 def read(data: bytes, reading: Reading) -> ParsedDocument:
     """Divide a document; UserError if it is damaged, encrypted, signed or has macros."""
     archive = Archive(data, reading)
     types = _content_types(archive, reading)
-    own, embedded = Parts(_parts(archive, types, reading)), dict[str, ParsedDocument]()
+    own, embedded = _package(archive, types, reading), dict[str, ParsedDocument]()
     limit = reading.limit - archive.size
     for part, kind in types.items():
         if _EMBEDDED.fullmatch(kind):
@@ -174,20 +238,32 @@ def read(data: bytes, reading: Reading) -> ParsedDocument:
             try:
                 package = Archive(archive.read(part), inner)
                 limit -= package.size
-                embedded[part] = Package(package, _parts(package, _content_types(package, inner), inner))
+                embedded[part] = _package(package, _content_types(package, inner), inner)
             except UserError as error:
                 reading.report(f"{error}; it stays as it is")
     return _Document(archive, own, embedded)
 
 
-def _parts(archive: Archive, types: Mapping[str, str], reading: Reading) -> dict[str, Part]:
-    """Return the parts of a package with texts; UserError if it has none, or macros."""
+def _package(archive: Archive, types: Mapping[str, str], reading: Reading) -> _Package:
+    """Divide a package; UserError if it has no texts, or macros."""
     if any(_MACROS.search(kind) for kind in types.values()):
         raise UserError(f"{reading.name}: has macros, which may depend on its texts; save it without macros")
-    kept = NamedCells()
-    for part, kind in types.items():
-        if _NAMING.search(kind):
-            _read_names(archive.read(part), kept)
+    kept, tables = NamedCells(), list[list[str]]()
+    naming = [archive.read(part) for part, kind in types.items() if _NAMING.search(kind)]
+    used = {_unescaped(match[1] or match[2]).casefold() for data in naming for match in _REFERENCED.finditer(data)}
+    for data in naming:
+        columns = _read_names(data, kept, used)
+        tables += [columns] if columns else []
+    names = {name.strip() for name in chain.from_iterable(tables) if _is_translated_name(name, kept)}
+    return _Package(archive, _parts(archive, types, reading, kept), tables, names)
+
+
+def _parts(archive: Archive, types: Mapping[str, str], reading: Reading, kept: NamedCells) -> dict[str, Part]:
+    """Return the parts of a package with texts.
+
+    Args:
+        kept: the texts of cells that stay.
+    """
     code = _Code()
     for part in (part for part, kind in types.items() if kind.endswith("wordprocessingml.styles+xml")):
         code.read(archive.read(part), reading, part)
@@ -270,10 +346,13 @@ class _Code:
 
 
 _FORMULA = re.compile(rb"<(?:\w+:)?(?:f|formula[12]?)(?:\s[^<>]*)?>([^<]+)<")
+# What may refer to a column: a formula as Table[Name] or Table[@Name], where ' is before signs, and a slicer.
+_REFERENCED = re.compile(rb"""\[@?((?:[^\[\]<>']|'.)++)\]|\ssourceName\s*=\s*["']([^"'<>]*)""")
+_FILLED = re.compile(rb"""<(?:\w+:)?table\s[^<>]*?\btableType\s*=\s*["'](?!worksheet)""")
 # The names of columns of tables and pivot tables, and what filters and rules look for.
 _NAME_IN = re.compile(
-    rb"""<(?:\w+:)?(?:(?P<column>tableColumn|cacheField)|(?P<filter>filter|customFilter)|(?P<rule>cfRule))"""
-    rb"""\s(?:[^<>]*?\s)?(?(column)name|(?(filter)val|text))\s*=\s*(?:"([^"<]*)"|'([^'<]*)')"""
+    rb"""<(?:\w+:)?(?:(?P<column>tableColumn)|(?P<field>cacheField)|(?P<filter>filter|customFilter)|(?P<rule>cfRule))"""
+    rb"""\s(?:[^<>]*?\s)?(?(column)name|(?(field)name|(?(filter)val|text)))\s*=\s*(?:"([^"<]*)"|'([^'<]*)')"""
 )
 
 
@@ -286,18 +365,34 @@ _COMPUTED_AGAIN = Table(
 )
 
 
-def _read_names(data: bytes, named: NamedCells) -> None:
-    """Read the texts of cells that a part names."""
+def _read_names(data: bytes, named: NamedCells, used: Collection[str]) -> list[str]:
+    """Read the texts of cells that a part names, and return the names of the columns of a table.
+
+    A name that formulas use stays, and so do those of a table that is filled from elsewhere.
+
+    Args:
+        used: what formulas have in brackets, in small letters.
+    """
+    columns, is_filled = list[str](), _FILLED.search(data) is not None
     for formula in {match[1] for match in _FORMULA.finditer(data) if b'"' in match[1] or b"&" in match[1]}:
         named.add_formula(html.unescape(formula.decode("utf-8", "replace")))
     for match in _NAME_IN.finditer(data):
-        text = html.unescape((match[4] or match[5] or b"").decode("utf-8", "replace"))
+        text = _unescaped(match[5] or match[6] or b"")
         if match["column"]:
+            columns.append(text)
+            if is_filled or text.casefold() in used or _ESCAPE.search(text):
+                named.add([_ESCAPE.sub(lambda code: chr(int(code[0][2:6], 16)), text)])
+        elif match["field"]:
             named.add([text])
         elif match["filter"]:
             named.add_criterion(text)
         else:
             named.add_part(text)
+    return columns
+
+
+def _unescaped(raw: bytes) -> str:
+    return html.unescape(raw.decode("utf-8", "replace"))
 
 
 def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bool) -> Table:
@@ -316,9 +411,10 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         new = language(token.attributes[name]) if name in token.attributes else None
         return {} if new is None else {name: new}
 
-    def totals(token: Token) -> Collection[str]:  # the label of a row, which is that of a cell
-        is_text = token.name == "x:tableColumn" and token.attributes.get("totalsRowLabel", "") not in kept
-        return ("totalsRowLabel",) if is_text else ()
+    def shown(token: Token) -> Collection[str]:
+        if token.name != "x:tableColumn":
+            return ()
+        return [name for name in _SHOWN_NAMES if _is_translated_name(token.attributes.get(name, ""), kept)]
 
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
@@ -327,7 +423,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         longest=_LONGEST,
         codes=_NUMBER,
         role=_prompts() if has_prompts else _numbering,
-        more_texts=totals,
+        more_texts=shown,
         characters=lambda _: NO_BREAK_HYPHEN,
         changes=changes,
         language=language,

@@ -558,19 +558,21 @@ def shared_strings(*items: str) -> bytes:
 
 
 def test_cells_of_text_are_translated() -> None:
-    """Formulas and their values stay, and so do names of columns, which formulas use."""
+    """Formulas and their values stay."""
     data = shared_strings(
         "<si><t>Ein Text</t></si>",
         "<si><t>Preis</t></si>",
         "<si><r><t>Ein </t></r><r><rPr><b/></rPr><t>fettes</t></r><r><t> Wort</t></r><rPh><t>f</t></rPh></si>",
         "<si><t>eins_x000D_\nzwei</t></si>",
     )
-    assert texts(data, "a.xlsx") == ["Ein Text", "Ein <g1>fettes</g1> Wort", "eins<g1></g1>\nzwei", "Zelle"]
+    assert texts(data, "a.xlsx") == [
+        *("Ein Text", "Preis", "Ein <g1>fettes</g1> Wort", "eins<g1></g1>\nzwei", "Preis", "Zelle")
+    ]
     with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
         strings = ElementTree.fromstring(members.read("s.xml"))
         assert ["".join(item.itertext()) for item in strings] == [
             "EIN TEXT",
-            "Preis",
+            "PREIS",
             "EIN FETTES WORTf",
             "EINS_x000D_\nZWEI",
         ]
@@ -656,9 +658,42 @@ def test_the_label_of_a_row_of_totals_is_that_of_its_cell() -> None:
     columns = [tables.TableColumn(id=1, name="Ware", totalsRowLabel="Summe"), tables.TableColumn(id=2, name="Preis")]
     file.active.add_table(tables.Table(displayName="T", ref="A1:B3", totalsRowCount=1, tableColumns=columns))
     result = openpyxl.load_workbook(BytesIO(translated(saved(file), "a.xlsx", upper))).active
-    assert list(result.values) == [("Ware", "Preis"), ("APFEL", 1), ("SUMME", 1)]
-    assert [column.name for column in result.tables["T"].tableColumns] == ["Ware", "Preis"]
+    assert list(result.values) == [("WARE", "PREIS"), ("APFEL", 1), ("SUMME", 1)]
+    assert [column.name for column in result.tables["T"].tableColumns] == ["WARE", "PREIS"]
     assert [column.totalsRowLabel for column in result.tables["T"].tableColumns] == ["SUMME", None]
+
+
+@pytest.mark.parametrize(
+    ("headers", "others", "expected"),
+    [
+        (["Ware", "Preis"], {}, ["WARE", "PREIS"]),
+        (["Ware", "Preis"], {"D1": "=SUM(T[Preis])"}, ["WARE", "Preis"]),
+        (["Ware", "Preis (netto)"], {"D2": "=T[[#This Row],[Preis (netto)]]*2"}, ["WARE", "Preis (netto)"]),
+        (["gleich a", "Gleich b"], {}, ["gleich a", "Gleich b"]),
+        (["gleich a", "SAME"], {}, ["gleich a", "SAME"]),
+        (["Ware", "Preis\npro Kilo"], {}, ["WARE", "Preis\npro Kilo"]),
+        ([" Ware ", "Preis"], {"D1": "Preis"}, [" WARE ", "PREIS"]),
+    ],
+)
+def test_the_names_of_columns_are_the_texts_of_their_headers(
+    headers: list[str], others: dict[str, str], expected: list[str]
+) -> None:
+    """Excel repairs a file in which they differ, or in which two columns have one name."""
+    openpyxl, tables = library("openpyxl"), library("openpyxl.worksheet.table")
+    file = openpyxl.Workbook()
+    file.active.append(headers)
+    file.active.append(["Apfel", 1])
+    for place, value in others.items():
+        file.active[place] = value
+    names = [name.replace("\n", "_x000a_") for name in headers]
+    columns = [tables.TableColumn(id=n, name=name) for n, name in enumerate(names, start=1)]
+    file.active.add_table(tables.Table(displayName="T", ref="A1:B2", tableColumns=columns))
+    data = translated(saved(file), "a.xlsx", lambda text: "same" if text[1:].startswith("leich") else upper(text))
+    result = openpyxl.load_workbook(BytesIO(data)).active
+    assert [cell.value for cell in result["A1:B1"][0]] == expected
+    found = [column.name for column in result.tables["T"].tableColumns]
+    assert [name.replace("_x000a_", "\n") for name in found] == expected
+    assert result["A2"].value == "APFEL"
 
 
 @pytest.mark.parametrize("kind", ["str", "n"])
