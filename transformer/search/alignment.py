@@ -94,6 +94,8 @@ def sharpest_layer(model: Transformer) -> int:
         model: should be in eval mode.
     """
     config, draw = model.config, random.Random(0)
+    if config.n_decoder_layers == 1:
+        return 0
     length = min(_PROBE_LENGTH, config.vocab_size // 2, (config.max_positions or 2 * _PROBE_LENGTH) // 2)
     src = [draw.sample(range(config.vocab_size), length) for _ in range(_N_PROBES)]
     found = translate_ids(model, src, SearchConfig(beam_size=1), max_lengths=[2 * length] * _N_PROBES)
