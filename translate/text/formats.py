@@ -203,6 +203,11 @@ def content(piece: Piece) -> str:
         from translate.text.subtitles import text_of_cues
 
         return text_of_cues(piece.text)
+    if piece.form == "grid":
+        from translate.text import grids
+        from translate.text.markup import read_markdown
+
+        return grids.text_of(piece.text, read_markdown)
     if piece.form == "code":  # nothing to translate
         return ""
     if piece.form == "capitals":
@@ -222,6 +227,11 @@ def written(text: str, piece: Piece) -> str:
         if new is None or piece.form == "toml":  # whose strings in quotation marks have one line
             return new or piece.text
         return wrapped(new, piece.text) or new
+    if piece.form == "grid":
+        from translate.text import grids
+        from translate.text.markup import read_markdown
+
+        return grids.with_texts(piece.text, text, read_markdown)
     if piece.form == "code":
         return piece.text
     if piece.form == "capitals":
@@ -378,7 +388,7 @@ class Paragraph:
 
     def laid_out(self, translation: str) -> str | None:
         """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
-        if "\n" not in self.piece.text or self.piece.form in ("yaml", "toml"):
+        if "\n" not in self.piece.text or self.piece.form in ("yaml", "toml", "grid"):
             return written(translation, self.piece)
         if translation == self.plain:
             return self._released(self._source)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from translate.text import grids
 from translate.text.placeholders import (
     BBCODE,
     EXPRESSION,
@@ -58,6 +59,8 @@ _VALUE = rf"\"[^\"]*+\"|'[^']*+'|{EXPRESSION}|[^\s\"'=<>`{{}}]++"
 # Of HTML or JSX, on one line or several.
 _TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{EXPRESSION}))*+\s*+/?>"
 _CITED, _LOCATOR = r"-?@[^\s\[\],;]{1,100}", r"[^\W\d_]{0,9}\.? ?\d[\df\u2013. -]{0,20}"  # [@miller, p. 5; -@jones]
+# A citation or reference of pandoc and Quarto in a sentence: @miller:2020, @fig-house, @{a key}
+_KEY = r"(?<![\w&#@])@(?:\{[^{}\n]{1,100}\}|(?=\w{0,60}[^\W\d_])\w(?:[:.$%&+?<>~/-]?\w){1,99})"
 _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 
 
@@ -73,7 +76,7 @@ def markdown() -> re.Pattern[str]:
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
-        + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|"
+        + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern
         + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
@@ -130,10 +133,11 @@ _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
 _FORMULA = {"$$": r"\$\$", "\\[": r"\\\]"}  # lines that begin one, and patterns of those that end it
 _ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
-_NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2}))"  # of a list item, in pandoc also a letter
+_NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
+_NUMBER += r"|\(@[\w-]{0,60}\))"  # or that of an example
 # Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(
-    rf"(?:\s*(?:>|(?:#{{1,6}}|[-*+]|{_NUMBER}|:|\[[ xX]\]|(?:\[\^[^\]\s]{{1,100}}|\*\[[^\]\n]{{1,100}})\]:"
+    rf"(?:\s*(?:>|(?:#{{1,6}}|[-*+]|{_NUMBER}|[:~]|\[[ xX]\]|(?:\[\^[^\]\s]{{1,100}}|\*\[[^\]\n]{{1,100}})\]:"
     r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
 )
 _INLINE = re.compile(
@@ -141,7 +145,7 @@ _INLINE = re.compile(
     "|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _BEGINS = re.compile(
-    rf"\s*(?:>|#{{1,6}}\s|[-*+]\s|{_NUMBER}\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
+    rf"\s*(?:>|#{{1,6}}\s|[-*+]\s|{_NUMBER}\s|\||\*?\[[^\]]+\]:|\[!\w|[:~]\s"
     rf"|<(?!/?(?:{_INLINE.pattern})\b|[A-Za-z][A-Za-z\d+.-]+:|[^\s<>@]+@))"
 )
 # White space after a tag of a block of HTML, with the beginning of the next line.
@@ -194,10 +198,11 @@ _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where t
 _QUOTATION = re.compile(r" *> ?")
 _MOST_CONTAINERS = 32  # in each other, since each blank line is compared with all of them
 _CONTAINER = re.compile(
-    rf" *(?:> ?|(?:[-*+]|{_NUMBER})(?: (?= {{4}})|\s+)|(\[\^[^\]\s]{{1,100}}\]:\s+"
+    rf" *(?:> ?|(?:[-*+:~]|{_NUMBER})(?: (?= {{4}})|\s+)|(\[\^[^\]\s]{{1,100}}\]:\s+"
     r"|(?:(?:!!!|\?{3}\+?)(?: [a-z][\w-]*){1,3}(?: \".*\")?|===[!+]? \".*\")\s*\Z))"
 )
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
+_ATTRIBUTES_OF_BLOCK = re.compile(r"(?<=\S)[ \t]+\{:?[ ]?[#.][^{}\n]{1,200}\}\s*\Z")
 _CLOSING = re.compile(r"(?:\s#+|\\)\s*\Z")  # the mark of a hard break, or of a heading at its end
 # The line below the names of the columns; a bar at the beginning or end of a row may be missing.
 _DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
@@ -215,7 +220,12 @@ _LINK_OF_MARKDOWN = re.compile(
 
 
 def _paragraph(text: str) -> list[Piece]:
-    """Return a paragraph as one piece to translate, or its links if all words are in them; blocks of HTML divide it."""
+    """Return a paragraph as one piece to translate, or its links if all words are in them; blocks of HTML divide it.
+
+    Attributes after it, as those of a heading or caption of pandoc, are copied.
+    """
+    if attributes := _ATTRIBUTES_OF_BLOCK.search(text):
+        return [*_paragraph(text[: attributes.start()]), Piece(attributes[0], translate=False)]
     found, end = list[Piece](), 0
     for start, stop in block_spans(text, markdown()):
         space = _AFTER_BLOCK.match(text, stop)
@@ -231,7 +241,7 @@ def _links(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
-    return _read(_with_kept(_with_tags(_with_directives(iter(lines)))))
+    return _read(_with_grids(_with_kept(_with_tags(_with_directives(iter(lines))))))
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
@@ -252,8 +262,12 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     is_below_dashes = False  # whether the open paragraph is
     quote = 0  # number of marks of quotation before each line of the open paragraph
     for line in lines:
-        if isinstance(line, _Block | _Options | _Page | _Term):
+        if isinstance(line, _Block | _Options | _Page | _Term | _Grid):
             yield from _paragraph("".join(open_lines))
+            if isinstance(line, _Grid):
+                n_kept, column = _kept(line.expandtabs(4), containers)
+                containers = containers[:n_kept]
+                line = _Block(line) if not open_lines and line.startswith(_INDENT_OF_CODE, column) else line
             yield from _whole(line)
             open_lines, previous = [], ""
             containers = [_DEFINITION] if isinstance(line, _Term) else containers
@@ -327,10 +341,12 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     yield from _paragraph("".join(open_lines))
 
 
-def _whole(lines: "_Block | _Options | _Page | _Term") -> Iterable[Piece]:
+def _whole(lines: "_Block | _Options | _Page | _Term | _Grid") -> Iterable[Piece]:
     """Return the pieces of lines that belong together."""
     if isinstance(lines, _Block):
         return [Piece(lines, translate=False)]
+    if isinstance(lines, _Grid):
+        return [Piece(lines, True, "grid")]
     if isinstance(lines, _Term):
         return paragraph(lines)
     return (_metadata if isinstance(lines, _Options) else read_html)(lines.splitlines(keepends=True))
@@ -366,6 +382,10 @@ class _Page(str):
 
 class _Term(str):
     """A line with a term of a glossary of MyST, whose definition is indented."""
+
+
+class _Grid(str):
+    """Lines of a grid table."""
 
 
 class _Directive(str):
@@ -461,7 +481,7 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
 
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
-    return _read(_with_blocks(_with_kept(_with_tags(_with_directives(iter(lines))))))
+    return _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(iter(lines)))))))
 
 
 def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
@@ -471,7 +491,7 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
     while line := waiting.popleft() if waiting else next(lines, ""):
         is_statement = not previous.strip() and _STATEMENT.match(line)
         block: list[str] = []
-        if isinstance(line, _Block | _Options | _Page | _Term):
+        if isinstance(line, _Block | _Options | _Page | _Term | _Grid):
             pass
         elif fence is not None:
             fence = None if fence.search(line) else fence
@@ -518,6 +538,30 @@ def _with_kept(lines: Iterator[str]) -> Iterator[str]:
                 line = _Page("".join(read)) if is_page and not is_in_sentence else "".join(read)
             else:
                 unclosed |= {name} if depth else set()  # looking for the end of each would take quadratic time
+                waiting.extendleft(reversed(read[1:]))
+        yield line
+
+
+def _with_grids(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; those of a grid table are one `_Grid`, or a `_Block` if its cells are not in columns."""
+    fence: re.Pattern[str] | None = None
+    waiting = deque[str]()
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        if isinstance(line, _Block | _Options | _Page | _Term | _Directive):
+            pass
+        elif fence is not None:
+            fence = None if fence.search(line) else fence
+        elif _FENCE.match(line):
+            fence = _opening(line)
+        elif grids.RULE.match(line):
+            read, goes_on = [line], re.compile(re.escape(line[: line.index("+")]) + "[|+]")
+            while (following := next(lines, "")) and goes_on.match(following) and len(read) < _LONGEST_BLOCK:
+                read.append(following)
+            waiting += [following] if following else []
+            if len(read) > 2:
+                table = "".join(read)
+                line = _Grid(table) if grids.is_grid(table) else _Block(table)
+            else:
                 waiting.extendleft(reversed(read[1:]))
         yield line
 

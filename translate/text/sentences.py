@@ -83,13 +83,25 @@ class Piece:
             "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; in subtitles "capitals" for a
             name or sound, "cues" for a sentence in several cues; "title" in quotation marks of Markdown; "language"
             for a tag of HTML that states the language and "code" for its code in front matter; "yaml" or "toml" for a
-            string of front matter, with its quotes.
+            string of front matter, with its quotes; "grid" for a grid table.
     """
 
     text: str
     translate: bool
     form: Literal[
-        "", "plain", "unquoted", "comma", "quoted", "capitals", "title", "language", "code", "yaml", "toml", "cues"
+        "",
+        "plain",
+        "unquoted",
+        "comma",
+        "quoted",
+        "capitals",
+        "title",
+        "language",
+        "code",
+        "yaml",
+        "toml",
+        "cues",
+        "grid",
     ] = ""
 
 

@@ -5,7 +5,7 @@ import io
 import itertools
 import time
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -565,6 +565,101 @@ def test_directives_of_myst_have_text(fence: str, directive: str, expected: list
 def test_tables_of_pandoc_without_bars_are_copied(text: str, expected: list[str]) -> None:
     """Their columns are places in the lines; rows were sentences, and words went from one row to another."""
     assert language("markdown", text) == expected
+
+
+GRID = """+-----------+---------------------+
+| Obst      | Gut, weil           |
++:==========+====================:+
+| Äpfel     | - eigene Hülle      |
+|           | - sehr `a b`        |
+|           |   gesund            |
++-----------+---------------------+
+| 12        |                     |
++-----------+---------------------+
+"""
+
+
+def drawn(text: str, translate: Callable[[str], str]) -> str:
+    """Return Markdown with translations."""
+    parts = list[str]()
+    for piece in read("markdown", text):
+        paragraph = Paragraph(piece, "markdown")
+        parts.append(str(paragraph.laid_out(translate(paragraph.plain))) if piece.translate else piece.text)
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("before", ["", "> ", "    "])
+def test_a_grid_table_keeps_its_columns_whatever_its_cells_say(before: str) -> None:
+    """The bars of all lines are in the columns of the first one, as pandoc wants it."""
+    item, table = "- Punkt\n\n" * before.isspace(), "".join(before + line for line in GRID.splitlines(keepends=True))
+    text = f"{item}{table}\nDanach\n"
+    assert drawn(text, str) == text
+    (grid,) = [piece for piece in read("markdown", text) if piece.form == "grid"]
+    assert content(grid).split("\t") == ["Obst", "Gut, weil", "Äpfel", "eigene Hülle", "sehr `a b` gesund", "12"]
+    longer = drawn(text, lambda text: "\t".join(f"{part} und - Donaudampfschiff 東京" for part in text.split("\t")))
+    lines = (
+        longer.removeprefix(drawn(item, lambda text: f"{text} und - Donaudampfschiff 東京"))
+        .split("\n\n")[0]
+        .splitlines()
+    )
+    widths = {len(line) + line.count("東") + line.count("京") for line in lines}
+    assert len(widths) == 1
+    assert all(line.startswith((f"{before}+", f"{before}|")) for line in lines)
+    cells = [[cell.strip() for cell in line.removeprefix(before).split("|")[1:-1]] for line in lines if "|" in line]
+    assert [cell[0] for cell in cells][:3] == ["Obst und -", "Donaudampfschiff", "東京"]
+    items = [cell[1] for cell in cells if cell[1].startswith("- ")]
+    assert items == [
+        "- eigene Hülle und -",
+        "- sehr `a b` gesund",
+    ]  # a mark at the beginning of a line would be an item
+    (heading,) = [line.removeprefix(before) for line in lines if "=" in line]
+    assert heading.startswith("+:=")
+    assert heading.endswith("=:+")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "+---+---+\n| a b c |\n+---+---+\n| d | e |\n+---+---+\n",
+        "+---+---+\n| a | b |\n|   +---+\n|   | c |\n+---+---+\n",
+        "+---+---+\n| ab | c |\n+---+---+\n",
+    ],
+)
+def test_a_grid_table_whose_cells_are_in_no_columns_is_copied(table: str) -> None:
+    assert language("markdown", f"Davor\n\n{table}\nDanach") == ["Davor", "Danach"]
+
+
+def test_other_tables_with_plus_signs_are_text_or_code() -> None:
+    table = "+---+\n| a |\n+---+\n"
+    assert language("markdown", f"+---+\nText\n\n```\n{table}```\n") == ["Text"]
+    assert language("markdown", "Text\n\n" + "".join(f"    {line}\n" for line in table.splitlines())) == ["Text"]
+    assert drawn("+----+\n| ab |\n+----+\n", lambda text: f"{text}\tx") == "+----+\n| ab |\n+----+\n"
+
+
+def test_definitions_examples_and_attributes_of_pandoc() -> None:
+    text = """Begriff
+:   Erklärung
+
+    Zweiter Absatz
+
+        code
+
+  ~ Andere
+  ~ Dritte
+
+(@) Erstes
+(@gut) Zweites
+
+# Titel {#sec:a .x}
+
+: Beschriftung {#tbl:a}
+
+Ein [Wort]{.x} und [noch eins]{.y}
+"""
+    assert language("markdown", text) == [
+        *("Begriff", "Erklärung", "Zweiter Absatz", "Andere", "Dritte", "Erstes", "Zweites", "Titel", "Beschriftung"),
+        "Ein [Wort]{.x} und [noch eins]{.y}",
+    ]
 
 
 @pytest.mark.parametrize("marks", ["a. b.", "a) b)", "I. II.", "iv. v.", "A. B."])

@@ -201,6 +201,13 @@ def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, MARKDOWN).originals) == originals
 
 
+def test_keys_of_citations_and_references_are_whole_in_markdown() -> None:
+    text = "Wie @miller:2020, @fig-haus-1, @sec:ein.leitung. Und @{ein key} zeigt, an max@example.com; @Anna."
+    found = [text[slice(*span)] for span in placeholder_spans(text, MARKDOWN)]
+    keys = ["@miller:2020", "@fig-haus-1", "@sec:ein.leitung", "@{ein key}", "max@example.com", "@Anna"]
+    assert found == keys
+
+
 @pytest.mark.parametrize(
     "pattern", [PLACEHOLDER, tagged(), markdown(), mdx()], ids=["text", "document", "Markdown", "MDX"]
 )
