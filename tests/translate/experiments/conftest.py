@@ -1,10 +1,12 @@
 """A toy grid on the built-in grammar: two norm orders, two beam sizes, two seeds; trains in seconds."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from translate.experiments import table
 from translate.experiments.grid import Grid, load_grid
 from translate.experiments.plan import Job, open_folder, plan
 from translate.experiments.runner import work
@@ -98,3 +100,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
         run(jobs, folder)
     return folder / "out"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def each_p_value_once() -> Iterator[None]:
+    """Compute the p-value of the same texts once; most tables of these tests are made of the same records."""
+    once = functools.cache(table.p_value)
+
+    def p_value(baseline: Sequence[str], system: Sequence[str], references: Sequence[str], *options: str) -> float:
+        return once(tuple(baseline), tuple(system), tuple(references), *options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "p_value", p_value)
+        yield
