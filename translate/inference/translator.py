@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine
     from translate.inference.torch_engine import TorchEngine, TorchPrecision
     from translate.text.glossary import Glossary
+    from translate.text.headings import Headings
 
 FIRST_TEXTS = 16  # of an iterator that are translated together
 
@@ -197,9 +198,17 @@ class Translator:
 
                 text = with_language(text, self.engine.spec.source, self.language)
             if text is None:
-                yield self._line_by_line(paragraph)
+                whole = self._line_by_line(paragraph)
             else:
-                yield translation if text == translation.text else replace(translation, text=text)
+                whole = translation if text == translation.text else replace(translation, text=text)
+            headings = paragraph.piece.headings
+            yield whole if headings is None else self._linked(whole, headings)
+
+    def _linked(self, translation: Translation, headings: "Headings") -> Translation:
+        """Return a translation whose links name the translated headings, which are translated alike in their places."""
+        if not headings.are_translated:
+            headings.translate([heading.text for heading in self.pieces(headings.pieces)])
+        return replace(translation, text=headings.linked(translation.text))
 
     def _line_by_line(self, paragraph: Paragraph) -> Translation:
         """Return a translation with a line for each line, where that of the whole has too few words."""

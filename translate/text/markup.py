@@ -14,12 +14,13 @@ import functools
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from translate.text import grids
+from translate.text.headings import Headings, links
 from translate.text.placeholders import (
     BBCODE,
     EXPRESSION,
@@ -241,7 +242,14 @@ def _links(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
-    return _read(_with_grids(_with_kept(_with_tags(_with_directives(iter(lines))))))
+    return _linked(lines, lambda lines: _read(_with_grids(_with_kept(_with_tags(_with_directives(lines))))))
+
+
+def _linked(lines: Iterable[str], read: Callable[[Iterator[str]], Iterator[Piece]]) -> Iterator[Piece]:
+    """Yield the pieces of lines, those with links to headings with the headings."""
+    headings = Headings()
+    for piece in read(headings.watched(iter(lines))):
+        yield replace(piece, headings=headings) if piece.translate and links(piece.text) else piece
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
@@ -481,7 +489,9 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
 
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
-    return _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(iter(lines)))))))
+    return _linked(
+        lines, lambda lines: _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(lines))))))
+    )
 
 
 def _with_blocks(lines: Iterator[str]) -> Iterator[str]:

@@ -12,13 +12,16 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from translate.text import languages
 from translate.text.languages import Language
 from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
+
+if TYPE_CHECKING:
+    from translate.text.headings import Headings
 
 _CLOSING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]"
 _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
@@ -84,6 +87,7 @@ class Piece:
             name or sound, "cues" for a sentence in several cues; "title" in quotation marks of Markdown; "language"
             for a tag of HTML that states the language and "code" for its code in front matter; "yaml" or "toml" for a
             string of front matter, with its quotes; "grid" for a grid table.
+        headings: those of the text if the piece links to one of them.
     """
 
     text: str
@@ -103,6 +107,7 @@ class Piece:
         "cues",
         "grid",
     ] = ""
+    headings: "Headings | None" = field(default=None, compare=False, repr=False)
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import translate.inference.search
 import translate.text.formats
 from tests.translate.conftest import SENTENCES, random_model
-from tests.translate.speakers import Echo
+from tests.translate.speakers import Echo, Stubbed
 from transformer.config import Hypothesis, ModelConfig, Request
 from transformer.model import Transformer
 from translate.config.schema import TokenizerConfig
@@ -318,6 +318,15 @@ def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Tra
     run = Path(parts.folder).parent
     loaded = Translator.load(run, opening=Opening(device="cpu", engine="torch"))
     assert [*loaded.translate_lines(PLAIN)] == [*translator.translate_lines(PLAIN)]
+
+
+def test_links_of_markdown_follow_the_headings_that_they_name(parts: ModelFolder) -> None:
+    """Also from a window before that of the heading, and from a paragraph that is translated line by line."""
+    said = {"Das Haus": "The House", "Wir": "We", "siehe": ""}
+    stub = Stubbed(parts, lambda text: re.sub("|".join(said), lambda word: said[word[0]], text))
+    text = "siehe\n[Wir](#wir)\n\n- [Das Haus](#das-haus)\n\n# Das Haus\n\n# Wir\n"
+    expected = "siehe\n[We](#we)\n\n- [The House](#the-house)\n\n# The House\n\n# We\n"
+    assert stub.for_format("markdown")(text) == expected
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"der Hund"])
