@@ -124,6 +124,12 @@ _DECLARED_CODE = re.compile(
     r"\\(?:(?:Define|(?:Rec|C)ustom)VerbatimEnvironment|lstnewenvironment|(?:re)?newtcblisting)\*?\s*"
     r"(?:\[[^\[\]]*\]\s*)?\{(\w+)\}"
 )
+# Macros for code in a line, whatever sign is around it, and definitions of others.
+_CODE_IN_LINE = r"(?:lstinline|Verb|mintinline\s*\{[\w+-]+\}|mint\s*\{[\w+-]+\}%s)(?![A-Za-z])\*?(?:\[[^\[\]\n]*\])?"
+_IN_SIGNS = r"(?:\{(?:[^{}]|\{[^{}]*+\})*+\}|(?P<sign>[^\sA-Za-z\d*\[\]{}\\])[^\n]*?(?P=sign))"
+_DECLARED_CODE_IN_LINE = re.compile(
+    r"\\(?:(?:re)?newcommand|providecommand)\*?\s*\{?\\([A-Za-z]+)\}?\s*\{\s*\\(?:Verb|lstinline)(?![A-Za-z])"
+)
 _MATH = re.compile(r"(?:equation|align|gather|multline|eqnarray|math|displaymath|flalign|alignat)\*?")
 # Environments whose arguments are titles, whose option is one, which have settings alone, and which have none; a title
 # and a setting, such as a length, of others.
@@ -634,7 +640,6 @@ def _macros(walker: Any, defined: Mapping[str, _Own]) -> Any:
     known = walker.get_default_latex_context_db()
     own = [macrospec.MacroSpec(name, args_parser=arguments) for name, arguments in _KNOWN.items()]
     own += [macrospec.MacroSpec(name, args_parser=macro.arguments) for name, macro in defined.items()]
-    own.append(macrospec.MacroSpec("lstinline", args_parser=macrospec.VerbatimArgsParser("verb-macro")))
     known.add_context_category("own", macros=own, prepend=True)
     return known
 
@@ -655,7 +660,14 @@ def _without_code(text: str, code: re.Pattern[str]) -> str:
         else:
             parts += [text[place : begin.end()], "x" * (end - begin.end())]
             place = end
-    return "".join([*parts, text[place:]])
+    return _without_code_in_lines("".join([*parts, text[place:]]))
+
+
+def _without_code_in_lines(text: str) -> str:
+    """Return a text of the same length with a group of "x" for the code in a line."""
+    own = "".join(f"|{name}" for name in _DECLARED_CODE_IN_LINE.findall(text))
+    macro = re.compile(rf"(\\{_CODE_IN_LINE % own})" + _IN_SIGNS)
+    return macro.sub(lambda code: code[1] + "{" + "x" * (len(code[0]) - len(code[1]) - 2) + "}", text)
 
 
 def _without_definitions(text: str) -> str:

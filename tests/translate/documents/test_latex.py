@@ -225,6 +225,25 @@ def test_the_encoding_of_the_file_is_read() -> None:
     assert translated("a.tex", data, upper) == b"\\usepackage[latin1]{inputenc}\n\nD\xc4"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"\lstinline{int x}",
+        r"\lstinline[language=C]|int x|",
+        r"\lstinline!$ % {!",
+        r"\Verb+a $ %b+",
+        r"\mintinline{python}{print {x}}",
+        r"\mintinline{c++}|int x|",
+        r"\VERB|\NormalTok{word}|",
+    ],
+)
+def test_code_in_a_line_stays_whatever_is_around_it(code: str) -> None:
+    definition = r"\newcommand{\VERB}{\Verb[commandchars=\\\{\}]}"
+    data = f"{definition}\n\nHere is {code} so".encode()
+    assert texts("a.tex", data) == ["Here is <g2/> so"]
+    assert translated("a.tex", data, upper).decode().endswith(f"\n\nHERE IS {code} SO")
+
+
 @pytest.mark.parametrize("text", ["{", "a}", "$x", "\\begin{a}", "\\end{a}", "\\verb|x", "{" * 5000])
 def test_what_is_no_latex_is_one_sentence(text: str) -> None:
     with pytest.raises(UserError, match=r"^a\.tex[^\n]+; (correct|divide) it$"):
