@@ -36,6 +36,8 @@ _BLOCKS = re.compile(
     "part|chapter|(?:sub){0,2}section|(?:sub)?paragraph|caption|(?:sub|extra)?title|frame(?:sub)?title|abstract|dedication"
     "|date|subject|markright|titlehead|publishers|(?:upp|low)ertitleback"
     "|opening|closing|ps|encl|cv(?:entry|(?:list|double)?item|itemwithcomment|line)"  # of letters and CVs
+    "|addpart|addchap|addsec|minisec|subcaption|subfloat|subfigure|epigraph|keywords"
+    "|If|ElsIf|For|ForAll|While|Until|Comment"  # of algorithms
 )
 # Of which the last argument is such a text.
 _LAST_OF_BLOCKS = re.compile("addcontentsline|captionof|newacronym|longnewglossaryentry")
@@ -44,11 +46,12 @@ _TITLES = re.compile(
     "(?:sub|extra)?title|date|subject|dedication|titlehead|publishers|(?:upp|low)ertitleback"
     "|hypersetup|(?:long)?newglossaryentry|newacronym"
 )
-_NOTES = re.compile("footnote(?:text)?|thanks|marginpar|todo|parbox")
+_NOTES = re.compile("(?:foot|side|margin|end)note(?:text)?|thanks|marginpar|todo|parbox")
 _ENDS = re.compile(
     r"\\|newline|linebreak|par|item|(?:big|med|small)skip|v(?:space|fill)|(?:new|clear)page|pagebreak|maketitle|hline"
     "|(?:top|mid|bottom)rule|tableofcontents|centering|raggedright|appendix|tabularnewline|end(?:first|last)?(?:head|foot)"
     "|q?quad|hfill|dotfill|hrulefill"
+    "|Statex?|Else|End(?:If|For|While|Loop|Procedure|Function)|Repeat|Loop|Return|Require|Ensure"  # of algorithms
 )
 _RULES = re.compile("column|cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
 _POINTS = re.compile(
@@ -109,8 +112,10 @@ _SAID = {
 }
 # Arguments of macros that pylatexenc does not know, as it writes them: a star, an optional and a mandatory argument.
 _KNOWN = {
-    **dict.fromkeys(("part", "paragraph", "subparagraph", "caption"), "*[{"),
-    **dict.fromkeys(("footnotetext", "marginpar"), "[{"),
+    **dict.fromkeys(("part", "paragraph", "subparagraph", "caption", "addpart", "addchap", "addsec"), "*[{"),
+    **dict.fromkeys(("subfloat", "subfigure"), "[{"),
+    **dict.fromkeys(("footnotetext", "marginpar", "endnote", "marginnote"), "[{"),
+    "sidenote": "[[{",
     **dict.fromkeys(("titlehead", "publishers", "dedication", "extratitle", "uppertitleback", "lowertitleback"), "{"),
     "newacronym": "[{{{",
     "newglossaryentry": "{{",

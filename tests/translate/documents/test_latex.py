@@ -226,6 +226,22 @@ def test_the_encoding_of_the_file_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            r"\State Take $x$ \If{the list is empty} \Return nothing \EndIf \State Go on",
+            ["Take <g2/>", "the list is empty", "nothing", "Go on"],
+        ),
+        (r"A word\sidenote[][1cm]{Beside} here", ["A word<g2></g2> here", "Beside"]),
+        (r"\addsec{A heading} \epigraph{A saying}{A person}", ["A heading", "A saying", "A person"]),
+        (r"\subfloat[Left]{\includegraphics{a}}\subcaption{Right}", ["Left", "Right"]),
+    ],
+)
+def test_steps_of_algorithms_notes_and_captions_are_texts(body: str, expected: list[str]) -> None:
+    assert texts("a.tex", body.encode()) == expected
+
+
+@pytest.mark.parametrize(
     "code",
     [
         r"\lstinline{int x}",
