@@ -63,7 +63,7 @@ def read(data: bytes, reading: Reading) -> "Qt":
     has_other = bool(stated) and not reading.is_target(stated) and any(unit.done for unit in document.units)
     if has_other and not reading.replace:
         raise UserError(
-            f"{reading.name}: it has translations into {stated}, and the model translates into {reading.target}; "
+            f"{reading.name}: has translations into {stated}, and the model translates into {reading.target}; "
             "choose another model, or add --all to replace them"
         )
     return document

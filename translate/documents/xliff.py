@@ -314,7 +314,7 @@ class _Reader:
             has_other = languages.stated and not self._reading.is_target(languages.stated)
             if languages.is_used and not self._reading.replace and has_other:
                 raise UserError(
-                    f"{self._reading.name}: it has translations into {languages.stated}, and the model translates into "
+                    f"{self._reading.name}: has translations into {languages.stated}, and the model translates into "
                     f"{self._reading.target}; choose another model, or add --all to replace them"
                 )
         return Xliff(self._reading, self._encoding, self._version, self._pieces)

@@ -153,7 +153,7 @@ class _Tokens:
             parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: object) -> None:
-        raise UserError(f"{self._name}: it declares entities of XML, which documents of this kind have no need of")
+        raise UserError(f"{self._name}: declares entities of XML, which such documents do not need; remove them")
 
     def all(self) -> Iterator[Token]:
         data, last = self._parsed(), list[_Event]()
@@ -197,7 +197,7 @@ class _Tokens:
         if kind is Kind.START:
             self._depth += 1
             if self._depth > _DEEPEST:
-                raise UserError(f"{self._name}: its elements are nested more than {_DEEPEST:,} deep")
+                raise UserError(f"{self._name}: has elements nested more than {_DEEPEST:,} deep; simplify it")
             if not attributes:
                 return Token(kind, raw, start, self._names[text])
             values = attributes[1::2]
@@ -268,7 +268,7 @@ def decoded(data: bytes, name: str) -> tuple[bytes, str]:
             return text.encode(), encoding
     except (LookupError, ValueError):
         pass
-    raise UserError(f"{name}: it is not in the encoding {encoding} that it declares")
+    raise UserError(f"{name}: is not in the encoding {encoding} that it declares; correct that")
 
 
 def encoded(data: bytes, encoding: str) -> bytes:

@@ -86,7 +86,7 @@ def create_app(options: ServeOptions, folder: Path) -> FastAPI:
             allow_headers=["*"],
             expose_headers=["Retry-After", REQUEST_ID],
         )
-    app.add_middleware(Observer, metrics=state.metrics)
+    app.add_middleware(Observer, metrics=state.metrics, routes=router.routes)
     if trusts_every_proxy(options):
         app.add_middleware(NearestProxy)
     return app

@@ -11,13 +11,14 @@ import sys
 import time
 import traceback
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # prometheus_client keeps counters of worker processes in this folder
@@ -140,10 +141,13 @@ class Observer:
     """Middleware that logs and counts requests, gives each an id, and adds headers for the security of browsers.
 
     HEAD is answered as GET, as LibreTranslate does; the HTTP server leaves the body out.
+
+    Args:
+        routes: those that requests are counted by.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
+        self._app, self._metrics, self._routes = app, metrics, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -172,7 +176,7 @@ class Observer:
             self._note(scope, status, time.monotonic() - start)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", _UNMATCHED)  # the path itself may hold the name of a file
+        route = self._route(scope)
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         if route in _QUIET and status == 200:
@@ -180,3 +184,11 @@ class Observer:
         fields = {"method": scope["method"], "route": route, "status": status, "ms": round(1000 * seconds, 1)}
         state = scope["state"]
         event("request", fields | {name: state[name] for name in ("id", "client", "characters") if name in state})
+
+    def _route(self, scope: Scope) -> str:
+        """Return the path of a route, also of a request that was refused before it was reached.
+
+        The path that was asked for may hold the name of a file.
+        """
+        found = (route for route in self._routes if route.matches(scope)[0] is not Match.NONE)
+        return getattr(scope.get("route") or next(found, None), "path", _UNMATCHED)

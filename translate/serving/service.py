@@ -255,9 +255,7 @@ class Service:
                 400, "Invalid request: the document is signed, and its translation would not be"
             ) from error
         except UserError as error:
-            name, colon, rest = str(error).partition(": ")
-            message = f"the file {rest}" if colon and name == file.name else str(error)
-            raise RefusedError(400, f"Invalid request: {message}") from error
+            raise RefusedError(400, f"Invalid request: {error}") from error
 
     def translate_document(self, ticket: Ticket, file: UploadedDocument, units: Sequence[Unit]) -> bytes:
         """Return a translated document; errors as for `translate`, and RefusedError if it is damaged.

@@ -85,9 +85,11 @@ def test_documents_are_among_the_formats(server: Live) -> None:
     ("name", "content", "message"),
     [
         ("a.notes", b"#signed\nder Hund", "the document is signed"),
-        ("a.notes", b"#damaged\nder Hund", "Invalid request: the file is damaged; save it again"),
-        ("../folder/a.notes", b"#damaged\nder Hund", "Invalid request: the file is damaged"),
-        ("a.notes", b"\xff", "the file is not UTF-8"),
+        ("a.notes", b"#damaged\nder Hund", "Invalid request: a.notes: is damaged; save it again"),
+        ("../folder/a.notes", b"#damaged\nder Hund", "Invalid request: a.notes: is damaged"),
+        ("a.xlf", b"<!DOCTYPE a [<!ENTITY b 'c'>]><xliff/>", "Invalid request: a.xlf: declares entities of XML"),
+        ("a.xcstrings", b'{"sourceLanguage": "fr", "strings": {}}', "a.xcstrings: its source language is 'fr'"),
+        ("a.notes", b"\xff", "a.notes: is not UTF-8"),
         ("a.doc", b"der Hund", "file format not supported"),
     ],
 )

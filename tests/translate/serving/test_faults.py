@@ -96,6 +96,7 @@ def test_a_body_of_100_mb_is_refused(server: Live, counted: bool) -> None:
     answer = server.http.post("/translate", content=parts(), headers=JSON | length)
     assert (answer.status_code, answer.json().keys()) == (413, {"error"})
     assert server.state.requests.n_active == 0
+    until(lambda: 'route="/translate",status="413"' in server.http.get("/metrics").text)
 
 
 def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
