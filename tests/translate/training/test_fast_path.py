@@ -90,18 +90,17 @@ def by_fifties(values: np.ndarray) -> np.ndarray:
 
 
 def test_the_fast_path_learns_as_the_plain_one_does():
-    """Reversing sequences: in float32 equal for 50 updates, then within 0.02 nats; in bf16 within 0.05."""
+    """Reversing sequences: equal in float32, and within 0.01 nats in bf16."""
     rng = np.random.default_rng(3)
     src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
     pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
     single, half, plain = curves(
-        pairs, model_config("tiny", sizes, vocab_size=30), 200, 300, torch.float32, torch.bfloat16
+        pairs, model_config("tiny", sizes, vocab_size=30), 100, 300, torch.float32, torch.bfloat16
     )
     assert plain[-50:].mean() < plain[:10].mean() - 1  # it learns
-    assert np.abs(single - plain)[:50].max() < 1e-4
-    assert np.abs(by_fifties(single - plain)).max() < 0.02
-    assert np.abs(by_fifties(half - plain)).max() < 0.05
+    assert np.abs(single - plain).max() < 1e-4
+    assert np.abs(by_fifties(half - plain)).max() < 0.01
 
 
 @pytest.mark.slow
