@@ -834,6 +834,7 @@ _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 _FORMULA_OF_LINES = FORMULA.replace(r"\n", "")
 _TOKEN = re.compile(
     rf"{_FORMULA_OF_LINES}|"
+    r"<!--\[if\s[^\]<>]*\]>(?:<!-->)?|"  # for one program alone, such as Outlook; what follows is a page for it
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?(?:php|=).*?\?>|<(?!!--|!\[CDATA\[|\?(?:php|=))[!?][^>]*>"
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,

@@ -567,6 +567,13 @@ def test_tables_of_pandoc_without_bars_are_copied(text: str, expected: list[str]
     assert language("markdown", text) == expected
 
 
+@pytest.mark.parametrize("begin", ["<!--[if mso]>", "<!--[if !mso]><!-->", "<!--[if (gte mso 9)|(IE)]>"])
+def test_what_a_page_has_for_one_program_is_translated(begin: str) -> None:
+    """As e-mails have for Outlook, which shows it; other comments are copied."""
+    page = f"{begin}<style>a {{}}</style>\n<p>Jetzt <b>kaufen</b></p><![endif]--><!-- Kein\nText --><p>Danke</p>"
+    assert language("html", page) == ["Jetzt <b>kaufen</b>", "Danke"]
+
+
 GRID = """+-----------+---------------------+
 | Obst      | Gut, weil           |
 +:==========+====================:+
