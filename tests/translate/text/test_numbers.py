@@ -60,9 +60,9 @@ def test_roman_numerals_are_numbers(german: str, english: str) -> None:
         )
 
 
-@given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 59), st.integers(0, 59))
-def test_times_with_seconds_are_times(hour: int, minutes: int, seconds: int, other: int) -> None:
-    german = f"um {hour}:{minutes:02}:{seconds:02} Uhr"
+@given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 59), st.integers(0, 59), st.sampled_from(":."))
+def test_times_with_seconds_are_times(hour: int, minutes: int, seconds: int, other: int, sign: str) -> None:
+    german = f"um {hour}{sign}{minutes:02}{sign}{seconds:02} Uhr"
     for said in (seconds, other):
         english = f"at {hour % 12 or 12}:{minutes:02}:{said:02} {'ap'[hour >= 12]}m"
         assert bool(lost(german, english)) == bool(lost(english, german, ("en", "de"))) == (said != seconds)
