@@ -31,6 +31,7 @@ from translate.text.placeholders import (
     ROLE,
     SHORTCODE,
     TRANSLATED,
+    WIKI_LINK,
     block_spans,
     branches,
     signed,
@@ -77,6 +78,7 @@ def markdown() -> re.Pattern[str]:
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+        + rf"!?{WIKI_LINK.pattern}|"
         + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern
@@ -130,8 +132,18 @@ _READ_CODE = re.compile(
     r"""(?:lang|language|locale)\s*[:=]\s+["']?(?P<code>[a-z]{2,3}(?:[-_]\w{2,4})*)["']?\s*(?:#.*)?\s*\Z"""
 )
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
+# Text in an option of a code cell of Quarto: #| fig-cap: "A house"
+_OPTION_OF_CELL = re.compile(
+    r"\s*(?:#|//|--|%)\|[ ]+(?:(?:fig|tbl|lst)-(?:cap|subcap|alt)|code-summary|title):[ ]+"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'|[^\s\"'\[{|>&*!][^\n]*?)\s*\Z"
+)
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
+# Of Liquid, Hexo and Hugo: {% highlight python %} ... {% endhighlight %}, {{< mermaid >}} ... {{< /mermaid >}}
+_CODE_OF_TEMPLATE = re.compile(
+    r"\s*(?:\{%-?\s*(?P<tag>highlight|code|codeblock|code-block|comment|mermaid|math|javascript|stylesheet|schema)(?=[\s%-])"
+    r"|\{\{[<%]\s*(?P<shortcode>highlight|code|mermaid|math|katex|plantuml)(?=[\s>%]))"
+)
 _FORMULA = {"$$": r"\$\$", "\\[": r"\\\]"}  # lines that begin one, and patterns of those that end it
 _ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
 _NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
@@ -286,7 +298,8 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             end = None  # a block ends with its container
         if end is not None:
             if is_code:
-                yield Piece(line, translate=False)
+                option = _OPTION_OF_CELL.match(line)
+                yield from _scalar(line, *option.span("value"), "yaml") if option else [Piece(line, translate=False)]
                 end = None if end.search(wide[column:]) else end
             else:
                 raw, end = _raw(line, end)
@@ -771,6 +784,10 @@ def _opening(line: str) -> re.Pattern[str] | None:
         return re.compile(rf"\A\s*{mark[0]}{{{len(mark)},}}\s*\Z")
     if raw := _RAW.match(line.lstrip()):
         return _end_of_raw(raw)
+    if template := _CODE_OF_TEMPLATE.match(line):
+        tag, name = template["tag"], template["shortcode"]
+        end = re.compile(rf"\A.*\{{%-?\s*end{tag}\s*-?%\}}" if tag else rf"\A.*\{{\{{[<%]\s*/\s*{name}\s*[>%]\}}\}}")
+        return None if end.match(line) or re.search(r"/[>%]\}\}", line) else end
     return None
 
 

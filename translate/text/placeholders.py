@@ -315,6 +315,8 @@ ROLE = r"\{(?P<role>[a-z][\w:+-]{0,40})\}`(?P<shown>[^`<>\n]{1,200}+)(?P<target>
 _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
 )
+# Of wikis and Obsidian: [[page#section|text]]
+WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")
 # Attributes by which the content of an element of HTML stays.
 NOT_TRANSLATED = re.compile(
     r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
@@ -359,9 +361,13 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
-    of a tag that people see or hear, the title of a link of Markdown, and in roles of MyST the text before a target and
-    terms of a glossary.
+    of a tag that people see or hear, the title of a link of Markdown, the text of a link of a wiki, and in roles of MyST
+    the text before a target and terms of a glossary.
     """
+    if (link := WIKI_LINK.fullmatch(code.removeprefix("!"))) and link["wiki_text"]:
+        start, stop = link.span("wiki_text")
+        n_before = len(code) - len(link[0])
+        return [(start + n_before, stop + n_before)] if any(map(str.isalpha, link["wiki_text"])) else []
     if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
         return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
     if code.startswith("<"):

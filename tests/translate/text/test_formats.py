@@ -567,6 +567,33 @@ def test_tables_of_pandoc_without_bars_are_copied(text: str, expected: list[str]
     assert language("markdown", text) == expected
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("{% highlight python linenos %}", "{% endhighlight %}"),
+        ("{%- code -%}", "{%- endcode -%}"),
+        ('{{< highlight go "linenos=table" >}}', "{{< /highlight >}}"),
+        ("{{% mermaid %}}", "{{% /mermaid %}}"),
+    ],
+)
+def test_code_between_tags_of_templates_is_copied(begin: str, end: str) -> None:
+    assert language("markdown", f"Davor\n{begin}\nprint(ja)\n\nx = nein\n{end}\nDanach\n") == ["Davor", "Danach"]
+    assert language("markdown", f"{begin} Ein Wort {end}\nDanach\n")[-1].endswith("Danach")
+
+
+def test_texts_in_options_of_code_cells_are_translated() -> None:
+    cell = """```{python}
+#| fig-cap: "Ein Bild: das Haus"
+#| fig-alt: Ein Haus
+#| label: fig-haus
+# fig-cap: Kein Text
+plot()
+```
+"""
+    assert language("markdown", cell) == ['"Ein Bild: das Haus"', "Ein Haus"]
+    assert "Danach" in language("markdown", f"{cell}Danach")
+
+
 @pytest.mark.parametrize("begin", ["<!--[if mso]>", "<!--[if !mso]><!-->", "<!--[if (gte mso 9)|(IE)]>"])
 def test_what_a_page_has_for_one_program_is_translated(begin: str) -> None:
     """As e-mails have for Outlook, which shows it; other comments are copied."""

@@ -201,6 +201,23 @@ def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, MARKDOWN).originals) == originals
 
 
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[[Seite#Teil|der Text]]", ["der Text"]),
+        ("[[Seite|ein Text mit sehr vielen Worten]]", ["ein Text mit sehr vielen Worten"]),
+        ("![[bild.png|200]]", []),
+        ("[[Andere Seite]]", []),
+    ],
+)
+def test_the_text_of_a_link_of_a_wiki_is_translated_and_its_target_is_not(link: str, shown: list[str]) -> None:
+    text = f"Siehe {link} dazu"
+    assert [text[slice(*span)] for span in placeholder_spans(text, MARKDOWN)] == [link]
+    assert [link[slice(*span)] for span in branches(link)] == shown
+    assert messages(text, MARKDOWN) == ([link] if shown else [])
+    assert with_branches(link, [word.upper() for word in shown]) == link.replace("".join(shown), "".join(shown).upper())
+
+
 def test_keys_of_citations_and_references_are_whole_in_markdown() -> None:
     text = "Wie @miller:2020, @fig-haus-1, @sec:ein.leitung. Und @{ein key} zeigt, an max@example.com; @Anna."
     found = [text[slice(*span)] for span in placeholder_spans(text, MARKDOWN)]
