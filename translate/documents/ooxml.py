@@ -472,7 +472,7 @@ def _starts(atoms: Sequence[Atom]) -> list[int]:
 def _goes_on(atoms: Sequence[Atom]) -> bool:
     """Return whether a paragraph goes on in the next one, as it is a drop cap or a tracked change deletes its mark."""
     *before, start = _starts(atoms)
-    if start >= len(atoms):
+    if start >= len(atoms) or atoms[start].token.name != "w:pPr":
         return False
     return (not before and _is_drop_cap(atoms[0])) or _DELETED_MARK.search(as_read(atoms[start].raw)) is not None
 

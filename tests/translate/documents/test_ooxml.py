@@ -370,6 +370,10 @@ def test_a_paragraph_whose_mark_is_deleted_goes_on_in_the_next_one(
     assert ["".join(p.itertext()) for p in found][1:-1] == written
 
 
+def test_a_paragraph_that_begins_with_deleted_words_keeps_its_mark() -> None:
+    assert texts(document(DELETED + run("Das ist"), run("Ein Haus")), "a.docx") == ["Das ist", "Ein Haus"]
+
+
 def test_a_word_with_ruby_stays_whole_in_its_sentence() -> None:
     data = document(RUBY)
     assert texts(data, "a.docx") == ["Das <g1/> ist alt"]
