@@ -190,21 +190,36 @@ class _Package(Package):
 
         Excel repairs a file in which a name is not the text of its header, or in which two columns have one name.
         """
-        said = dict[str, set[str]]()
         plain = [DOCUMENT_TAG.sub("", unit.text).strip() for unit in self.units]
-        for text, unit, translation in zip(plain, self.units, translations, strict=True):
+        new_names = self._new_names(plain, translations)
+        found, reported = list[str | None](), set[str]()
+        for text, content, unit, translation in zip(plain, self._contents, self.units, translations, strict=True):
+            stays = text in self._names and text not in new_names
+            if stays and translation not in (None, unit.text) and text not in reported:
+                reported.add(text)
+                content.place.report(
+                    f"{content.place.name}, {content.place.part}: {text!r} is not translated, as the columns of a "
+                    "table have different names, which are the texts of their headers"
+                )
+            found.append(None if stays else translation)
+        return found
+
+    def _new_names(self, plain: Sequence[str], translations: Sequence[str | None]) -> dict[str, str]:
+        """Return the names that columns get by the translations of their headers, without those that stay.
+
+        Args:
+            plain: the texts of the package without tags.
+        """
+        said = dict[str, set[str]]()
+        for text, translation in zip(plain, translations, strict=True):
             if text in self._names:
-                new = unit.text if translation is None else translation
-                said.setdefault(text, set()).add(DOCUMENT_TAG.sub("", new).strip())
-        new_names = {
-            name: new for name, several in said.items() for new in several if len(several) == 1 and _is_name(new)
-        }
-        while twice := {name for table in self._tables for name in _repeated(table, new_names)}:
-            new_names = {name: new for name, new in new_names.items() if name not in twice}
-        return [
-            None if text in self._names and text not in new_names else translation
-            for text, translation in zip(plain, translations, strict=True)
-        ]
+                said.setdefault(text, set()).add(
+                    DOCUMENT_TAG.sub("", text if translation is None else translation).strip()
+                )
+        names = {name: new for name, several in said.items() for new in several if len(several) == 1 and _is_name(new)}
+        while twice := {name for table in self._tables for name in _repeated(table, names)}:
+            names = {name: new for name, new in names.items() if name not in twice}
+        return names
 
 
 def _is_translated_name(name: str, kept: NamedCells) -> bool:

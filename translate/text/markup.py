@@ -785,10 +785,16 @@ def _opening(line: str) -> re.Pattern[str] | None:
     if raw := _RAW.match(line.lstrip()):
         return _end_of_raw(raw)
     if template := _CODE_OF_TEMPLATE.match(line):
-        tag, name = template["tag"], template["shortcode"]
-        end = re.compile(rf"\A.*\{{%-?\s*end{tag}\s*-?%\}}" if tag else rf"\A.*\{{\{{[<%]\s*/\s*{name}\s*[>%]\}}\}}")
-        return None if end.match(line) or re.search(r"/[>%]\}\}", line) else end
+        return _end_of_template(template)
     return None
+
+
+def _end_of_template(beginning: re.Match[str]) -> re.Pattern[str] | None:
+    """Return the pattern of the line that ends code between tags of a template; None if it ends in its first line."""
+    tag, shortcode = beginning["tag"], beginning["shortcode"]
+    last = rf"\{{%-?\s*end{tag}\s*-?%\}}" if tag else rf"\{{\{{[<%]\s*/\s*{shortcode}\s*[>%]\}}\}}"
+    ends_here = re.search(rf"{last}|/[>%]\}}\}}", beginning.string)
+    return None if ends_here else re.compile(rf"\A.*{last}")
 
 
 def _end_of_raw(beginning: re.Match[str]) -> re.Pattern[str]:

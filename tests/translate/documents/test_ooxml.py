@@ -692,7 +692,11 @@ def test_the_names_of_columns_are_the_texts_of_their_headers(
     names = [name.replace("\n", "_x000a_") for name in headers]
     columns = [tables.TableColumn(id=n, name=name) for n, name in enumerate(names, start=1)]
     file.active.add_table(tables.Table(displayName="T", ref="A1:B2", tableColumns=columns))
-    data = translated(saved(file), "a.xlsx", lambda text: "same" if text[1:].startswith("leich") else upper(text))
+    reports = list[str]()
+    reading = Reading(name="a.xlsx", source="de", target="en", report=reports.append)
+    data = stubs.translated(saved(file), reading, lambda text: "same" if text[1:].startswith("leich") else upper(text))
+    assert len(reports) == sum(header[1:].startswith("leich") for header in headers)
+    assert all(re.match(r"a\.xlsx, [^ ]+: '[gG]leich [ab]' is not translated, as ", report) for report in reports)
     result = openpyxl.load_workbook(BytesIO(data)).active
     assert [cell.value for cell in result["A1:B1"][0]] == expected
     found = [column.name for column in result.tables["T"].tableColumns]
