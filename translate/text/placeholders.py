@@ -200,7 +200,7 @@ def _without(pattern: re.Pattern[str], prose: re.Pattern[str]) -> re.Pattern[str
 
 _ALONE = re.compile(
     "|".join(KINDS[kind] for kind in ("signs", "empty_element", "reference", "emoticon", "face"))
-    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]"
+    + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]|\{\\(?![ibus][01]\})[^{}]+\}"
 )
 TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
 MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]")  # every mark of formatting has one, and most sentences have none

@@ -22,11 +22,14 @@ _NAME = (
     rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
     r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
 )
-_LABEL = re.compile(rf"(?:<[^<>\n]*>|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+")
-_LABEL_WORDS = re.compile(r"<[^<>\n]*>|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
+_CODE = r"\{\\[^{}\n]*\}"  # of a place or a format, as in Sub Station Alpha: {\an8}
+_LABEL = re.compile(
+    rf"(?:<[^<>\n]*>|{_CODE}|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+"
+)
+_LABEL_WORDS = re.compile(rf"<[^<>\n]*>|{_CODE}|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
 # Before another speaker, or a sound at the end of a line.
 _TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
-_BEGINS = re.compile(rf"\s*(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|&gt;&gt;|{_SOUND}|{_NAME})")
+_BEGINS = re.compile(rf"\s*(?:{_CODE})?(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|&gt;&gt;|{_SOUND}|{_NAME})")
 # A mark of the end, a note of a song, or a line in brackets, such as a sound.
 _ENDS = re.compile(
     r"(?:[.!?\u2026:]|[\u2669-\u266c]|\s#)(?:[\"'\u201c\u201d\u2019\u00bb\u00ab)\]]|\s\u00bb)*(</\w+>)*\s*\Z"

@@ -197,6 +197,9 @@ def cue(text: str) -> str:
 )
 def test_sounds_speakers_and_lines_of_songs_are_translated_by_themselves(text: str, expected: list[str]) -> None:
     assert language("srt", cue(text)) == expected
+    code = "{\\an8}"  # a place, which hid a sound or a name after it
+    found = language("srt", cue(code + text.replace("\n", f"\n{code}")))
+    assert [said.replace(code, "") for said in found] == expected
 
 
 def test_names_in_capitals_are_read_as_names_and_written_in_capitals() -> None:
@@ -208,7 +211,10 @@ def test_names_in_capitals_are_read_as_names_and_written_in_capitals() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["[Musik]", "MANN:", " ", "\n", "♪", "- ", "Ja.", "<i>", "</i>", "(so)", ":"]), max_size=9)
+    st.lists(
+        st.sampled_from(["[Musik]", "MANN:", " ", "\n", "♪", "- ", "Ja.", "<i>", "</i>", "{\\an8}", "(so)", ":"]),
+        max_size=9,
+    )
 )
 def test_pieces_of_any_cue_are_the_cue(parts: list[str]) -> None:
     text = cue("".join(parts))

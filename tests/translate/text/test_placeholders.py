@@ -600,6 +600,8 @@ def test_the_frame_and_the_inner_text_make_up_the_sentence(sentence, pattern):
         ("____ kommt", "", "⟦1⟧ kommt", ""),
         ("<i id=x></i> <b>Start</b><b>&nbsp;</b>", "<i id=x></i> <b>", "Start", "</b><b>&nbsp;</b>"),
         ("{x} kommt", "", "⟦1⟧ kommt", ""),
+        ("{\\an8}{\\pos(1,2)}- Guten Tag!", "{\\an8}{\\pos(1,2)}", "- Guten Tag!", ""),
+        ("{\\i1}Guten{\\i0} Tag!{\\r}", "", "⟦1⟧Guten⟦2⟧ Tag!", "{\\r}"),
         ("Schöner Tag #sonne #meer", "", "Schöner Tag", " #sonne #meer"),
     ],
 )
