@@ -1,8 +1,8 @@
 """String catalogs of Xcode (.xcstrings): the target language of each string is filled, from its source language.
 
 A new translation has the form of its source, such as plural variations, and the plural categories of the target
-language. It needs a review unless translations are final. Strings that are not used any more, or that are not to be
-translated, stay.
+language; one that lacks some of these gets them. It needs a review unless translations are final. Strings that are not
+used any more, or that are not to be translated, stay.
 """
 
 import json
@@ -23,6 +23,7 @@ _CONVERSION = re.compile(
     r"(?:hh|ll|[hlqLztj])?[@dDiuUxXoOfFeEgGcCsSaAp])"
 )
 _SET = "stringSet"  # texts with the same meaning, such as what a user may say
+_TARGET_LEVEL = 4  # of a translation among the parts of the file
 _DEEPEST = 16  # of the parts of a translation
 
 
@@ -39,6 +40,7 @@ class _Slot:
         path: the members that lead to it, such as ("variations", "plural", "one").
         like: the source as the file writes it.
         value, state: the strings of a translation that the file has.
+        plural: the plural of such a translation that lacks the category of the text.
     """
 
     path: tuple[str, ...]
@@ -47,6 +49,7 @@ class _Slot:
     like: str = ""
     value: Node | None = None
     state: Node | None = None
+    plural: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,12 @@ class StringCatalog:
                 is_new = state is not None and self._raw(state) == '"new"'
                 done = None if is_new else json.loads(self._raw(value)) or None
                 yield self._slot(entry, path, like, text, done, value, state)
+        for path, plural in _plurals(target):
+            for name in sorted(self._categories):  # as Xcode orders members
+                own = (*path, name)
+                like, text = texts.get(own) or texts.get((*path, "other")) or ("", "")
+                if text.strip() and plural.member(name) is None:
+                    yield self._slot(entry, own, like, text, plural=plural)
 
     def _slot(
         self,
@@ -145,10 +154,11 @@ class StringCatalog:
         done: str | None = None,
         value: Node | None = None,
         state: Node | None = None,
+        plural: Node | None = None,
     ) -> _Slot:
         body = plain(text, find_codes, self._tag)
         unit = Unit(body.text, self._file.line_of(entry.key_start), body.tagged(done) if done else None)
-        return _Slot(path, body, unit, like, value, state)
+        return _Slot(path, body, unit, like, value, state, plural)
 
     def _texts(self, localization: Node) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
         """Yield the path, and the string and the text, of each text of a localization."""
@@ -196,6 +206,9 @@ class StringCatalog:
         """Yield the edits of a translation that the file has."""
         if text is None:
             return
+        if slot.plural:
+            form = {"stringUnit": {"state": self._state, "value": text}}
+            yield self._added(slot.plural, slot.path[-1], form, _TARGET_LEVEL + len(slot.path) - 1)
         if slot.value:
             yield Edit(slot.value.start, slot.value.stop, text)
         if slot.state:
@@ -269,6 +282,19 @@ def _texts(localization: Node) -> Iterator[tuple[tuple[str, ...], Node, Node | N
             for n, value in enumerate(values.parts):
                 if value.kind == "string":
                     yield (*path, _SET, str(n)), value, unit.member("state")
+
+
+def _plurals(localization: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield the path and the node of each plural of a localization."""
+    waiting: list[tuple[tuple[str, ...], Node]] = [((), localization)]
+    while waiting:
+        path, node = waiting.pop()
+        if path[-2:] == ("variations", "plural") and node.parts:
+            yield path, node
+            continue
+        for part in node.parts if len(path) <= _DEEPEST else ():
+            if part.kind == "object":
+                waiting.append(((*path, part.key), part))
 
 
 def _paths(shape: Mapping[str, Shape], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -96,6 +96,27 @@ def test_final_translations_are_translated_and_replace_others() -> None:
     assert found["Key"]["localizations"]["de"] == unit("ONE %1$@ OF %lld")
 
 
+@pytest.mark.parametrize("forms", [{"one": "%lld plik"}, {"few": "%lld pliki", "other": "%lld pliku"}])
+def test_a_plural_that_lacks_categories_of_the_target_gets_them(forms: dict[str, str]) -> None:
+    """A translation of which a person has made one form is not done."""
+    source = plural(one="%lld file", other="%lld files")
+    shown = {"stringUnit": unit("%#@n@")["stringUnit"], "substitutions": {"n": source}}
+    done = {"stringUnit": unit("%#@n@")["stringUnit"], "substitutions": {"n": plural(**forms)}}
+    data = catalog(
+        {
+            "A": {"localizations": {"en": source, "pl": plural(**forms)}},
+            "B": {"localizations": {"en": shown, "pl": done}},
+        }
+    )
+    after = translated("a.xcstrings", data, upper, target="pl", final=True)
+    made = {"few": "%lld FILES", "many": "%lld FILES", "one": "%lld FILE", "other": "%lld FILES"}
+    found = strings(after)
+    assert found["A"]["localizations"]["pl"] == plural(**made | forms)
+    assert found["B"]["localizations"]["pl"]["substitutions"]["n"] == plural(**made | forms)
+    assert after == catalog(found)
+    assert translated("a.xcstrings", after, marked, target="pl") == after
+
+
 def test_plurals_have_the_categories_of_the_target() -> None:
     forms = strings(translated("a.xcstrings", DATA, upper, target="pl"))["Plural"]["localizations"]["pl"]
     assert list(forms["variations"]["plural"]) == ["few", "many", "one", "other"]
