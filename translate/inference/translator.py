@@ -207,7 +207,8 @@ class Translator:
     def _linked(self, translation: Translation, headings: "Headings") -> Translation:
         """Return a translation whose links name the translated headings, which are translated alike in their places."""
         if not headings.are_translated:
-            headings.translate([heading.text for heading in self.pieces(headings.pieces)])
+            found = self.pieces([Piece(text, translate=True) for text in headings.texts])
+            headings.translate([heading.text for heading in found])
         return replace(translation, text=headings.linked(translation.text))
 
     def _line_by_line(self, paragraph: Paragraph) -> Translation:

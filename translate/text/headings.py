@@ -9,8 +9,6 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 
-from translate.text.sentences import Piece
-
 _TARGET = re.compile(r"""(?P<before>\]\(#|\bhref=["']#)(?P<name>[^\s()"'<>]+)""")
 _HEADING = re.compile(r"[ >]{0,9}#{1,6}[ \t]+(?P<text>\S.*?)(?:[ \t]+#+)?[ \t]*\r?\n?\Z")
 _NAMED = re.compile(r"\{[^{}]*#[^{}]*\}\Z")  # a heading with a name of its own
@@ -66,11 +64,11 @@ class Headings:
     """The headings of a text, and the names that they get by their translations.
 
     Attributes:
-        pieces: the headings in their order.
+        texts: the headings in their order.
     """
 
     def __init__(self) -> None:
-        self.pieces = list[Piece]()
+        self.texts = list[str]()
         self._names: dict[str, str] | None = None
         self._fence: re.Pattern[str] | None = None
         self._line, self._is_alone = "", False  # the line before, and whether a blank one is before that
@@ -102,7 +100,7 @@ class Headings:
         elif self._is_alone and self._line.strip() and _UNDERLINE.match(line):
             heading = self._line.strip()
         if heading and not _NAMED.search(heading):
-            self.pieces.append(Piece(heading, translate=True))
+            self.texts.append(heading)
         self._is_alone, self._line = not self._line.strip() or _HEADING.match(self._line) is not None, line
 
     @property
@@ -113,9 +111,8 @@ class Headings:
     def translate(self, translations: Sequence[str]) -> None:
         """Learn the translation of each heading."""
         self._names = {}
-        sources = [piece.text for piece in self.pieces]
         for way, sign in reversed(_WAYS):
-            self._names |= zip(_named(sources, way, sign), _named(translations, way, sign), strict=True)
+            self._names |= zip(_named(self.texts, way, sign), _named(translations, way, sign), strict=True)
 
     def linked(self, text: str) -> str:
         """Return a text whose links to headings are those to their translations."""

@@ -34,7 +34,7 @@ def linked(page: str, format: str = "markdown") -> list[str]:
     found = list[str]()
     for piece in reader(format)(page.splitlines(keepends=True)):
         if piece.translate and piece.headings:
-            piece.headings.translate([SAID[heading.text] for heading in piece.headings.pieces])
+            piece.headings.translate([SAID[text] for text in piece.headings.texts])
             found.append(piece.headings.linked(piece.text))
     return found
 
