@@ -109,7 +109,7 @@ def _written(cell: Sequence[str], translations: Iterator[str], width: int, read:
 
 
 def _wrapped(text: str, width: int, indent: int) -> list[str]:
-    """Return a text in lines after an indentation, none of which begins with a mark of Markdown."""
+    """Return a text in lines after an indentation; no line begins with a mark of Markdown."""
     lines = [""]
     for word in text.split():
         if lines[-1] and indent + _width(lines[-1]) + 1 + _width(word) > width and not _LAYOUT.match(word):

@@ -49,7 +49,7 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-# How programs name a heading, and what is before the number of one whose name is there already.
+# The functions by which programs name a heading, and the sign before the number of a repeated name.
 _WAYS: Sequence[tuple[Callable[[str], str], str]] = (
     (_of_github, "-"),
     (_of_gitlab, "-"),
