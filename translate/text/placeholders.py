@@ -361,8 +361,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
-    of a tag that people see or hear, the title of a link of Markdown, the text of a link of a wiki, and in roles of MyST
-    the text before a target and terms of a glossary.
+    of a tag that people see or hear, the title of a link of Markdown, the text of a link of a wiki, and in roles of
+    MyST the text before a target and terms of a glossary.
     """
     if (link := WIKI_LINK.fullmatch(code.removeprefix("!"))) and link["wiki_text"]:
         start, stop = link.span("wiki_text")
