@@ -549,7 +549,7 @@ def test_a_document_comes_back_as_a_document(page: Page, monkeypatch: pytest.Mon
     assert download.value.path().read_text(encoding="utf-8") == "# der Hund\n?*the dog sleeps at home.*\n"
     damaged = {"name": "b.notes", "mimeType": "", "buffer": b"#damaged"}
     page.set_input_files("#file", damaged)  # type: ignore[arg-type]
-    expect(page.locator("#files li").nth(1)).to_contain_text("The file is damaged; save it again")
+    expect(page.locator("#files li").nth(1)).to_contain_text("b.notes: is damaged; save it again.")
 
 
 def test_a_document_of_word_is_dropped_and_comes_back(page: Page) -> None:

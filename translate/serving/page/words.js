@@ -83,7 +83,8 @@ export function explained(status, message) {
     if (match) return say(...match.slice(1));
   }
   const said = message.replace(/^Invalid request: /, "");
-  if (said) return said[0].toUpperCase() + said.slice(1).replace(/[^.!?]$/, "$&."); // other sentences may follow
+  const first = /^[^:;]*\.\w+: /.test(said) ? said[0] : said[0]?.toUpperCase(); // not of the name of a file
+  if (said) return first + said.slice(1).replace(/[^.!?]$/, "$&."); // other sentences may follow
   return STATUSES[status] ?? `The server answered with status ${status}.`;
 }
 
