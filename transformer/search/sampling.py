@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import Hypothesis, Sampling, SearchConfig
-from transformer.search.beam import ShrinkingBatch, Step
+from transformer.search.beam import ShrinkingBatch, Step, top_k_sums
 
 
 def sample(
@@ -46,7 +46,8 @@ def sample(
         length += 1
         log_probs = step(token_N)
         rows = [(b, output) for b in batch.sentences for output in outputs[b]]
-        sampled = _sampled(probabilities(log_probs, sampling), [output.generator.random() for _, output in rows])
+        uniform = [output.generator.random() for _, output in rows]
+        sampled = _drawn(log_probs, sampling, uniform)
         at_limit = torch.tensor([length >= max_lengths[b] for b, _ in rows], device=device)
         token_N = sampled.masked_fill(at_limit, config.eos)
         chosen = log_probs.gather(1, token_N[:, None])[:, 0].tolist()
@@ -79,6 +80,20 @@ class _Output:
         self.ended = token == eos
         if not self.ended:
             self.tokens.append(token)
+
+
+def _drawn(log_prob_NV: Tensor, sampling: Sampling, uniform: list[float]) -> Tensor:
+    """Return the token that each number in [0, 1) draws from the restricted distribution, (N,)."""
+    top_k = sampling.top_k
+    if not 0 < top_k < log_prob_NV.size(1):
+        return _sampled(probabilities(log_prob_NV, sampling), uniform)
+    # What follows is done for C tokens of a row, the k most probable ones and ties of the last, not for all V.
+    past_N1 = log_prob_NV.new_zeros(len(log_prob_NV), 1)
+    threshold_N1 = top_k_sums(log_prob_NV, past_N1, top_k)[0][:, -1:]
+    n_most = max(top_k, int((log_prob_NV >= threshold_N1).sum(dim=1).amax()))
+    token_NC = top_k_sums(log_prob_NV, past_N1, n_most)[1].sort(dim=1).values
+    place_N = _sampled(probabilities(log_prob_NV.gather(1, token_NC), sampling), uniform)
+    return token_NC.gather(1, place_N[:, None])[:, 0]
 
 
 def probabilities(log_prob_NV: Tensor, sampling: Sampling) -> Tensor:

@@ -1,11 +1,13 @@
 """Samples from table models: frequencies match probabilities, and samples do not depend on the batch."""
 
+import random
 from collections import Counter
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from tests.toys import TableStep, table_row
 from transformer.config import Hypothesis, Sampling, SearchConfig
@@ -61,6 +63,27 @@ def test_the_narrowest_sampling_equals_greedy_search(sampling: Sampling, tables:
     greedy = greedy_search(TableStep(tables, V), [length] * len(tables), SearchConfig())
     found = draw(tables, [length] * len(tables), 1, sampling)
     assert [h.tokens for (h,) in found] == [h.tokens for h in greedy]
+
+
+@given(st.integers(0, 500), st.integers(1, 9), st.sampled_from([0.3, 1.0]), st.integers(0, 99))
+def test_a_token_is_drawn_by_the_cumulative_probabilities_in_the_order_of_ids(
+    table: int, top_k: int, top_p: float, seed: int
+) -> None:
+    """Also where only the k most probable tokens are looked at, and where several are tied for the last place."""
+    sampling = Sampling(top_k=top_k, top_p=top_p)
+    row = torch.tensor([table_row(table, (BOS,), 7)]).mul(2).round().div(2).log_softmax(dim=1)
+
+    class Tied:
+        def __call__(self, token_N: Tensor) -> Tensor:
+            return row
+
+    ((output,),) = sample(Tied(), [2], [[f"{seed}"]], SearchConfig(sampling=sampling))
+    point, found = random.Random(f"{seed}").random(), EOS
+    for token, p in enumerate(probabilities(row, sampling)[0].tolist()):
+        if (point := point - p) < 0:
+            found = token
+            break
+    assert (output.tokens or (EOS,))[0] == found
 
 
 @given(st.integers(0, 500), st.floats(0.1, 3), st.integers(0, 9), st.floats(0.05, 1))
