@@ -442,14 +442,14 @@ class Tagged(NamedTuple):
     Attributes:
         text: with tags.
         elements: the atoms of each number: of a pair, both.
-        breaks: numbers of a tab or line break, which has a line break before it, and whether the file has white space
+        breaks: numbers of a tab or line break, which has a line break before it, and the white space that the file has
             before and after it.
         apart: numbers that have white space on both sides in the file, and on one side in the text.
     """
 
     text: str
     elements: Mapping[int, Sequence[Atom]]
-    breaks: Mapping[int, tuple[bool, bool]]
+    breaks: Mapping[int, tuple[str, str]]
     apart: Collection[int]
 
 
@@ -491,10 +491,10 @@ class Content:
     def tagged(self, tag: str) -> "Tagged":
         """Return the text with its tags, and what they stand for."""
         out, elements = list[str](), dict[int, list[Atom]]()
-        breaks, apart = dict[int, tuple[bool, bool]](), set[int]()
+        breaks, apart = dict[int, tuple[str, str]](), set[int]()
         opened, text_at, last = list[int](), 0, ""  # the last text, and its last character
         is_beside = False  # whether an element without width is between that and what follows
-        spaces = self._followed_by_space()
+        before, after = (self._white_space(is_before) for is_before in (True, False))
         last_word = max((i for i, atom in enumerate(self.atoms) if atom.text.strip()), default=0)
         for i, atom in enumerate(self.atoms):
             if atom.kind is AtomKind.TEXT:
@@ -518,23 +518,29 @@ class Content:
                     last, is_beside = "/", False
                 else:
                     if atom.kind is AtomKind.SPACE and last and i < last_word:
-                        breaks[number] = last == " ", spaces[i]
+                        breaks[number] = before[i], after[i]
                         out[text_at] = out[text_at].removesuffix(" ") if last == " " else out[text_at]
                         out.append("\n")
                         last = "\n"
-                    elif last == " " and spaces[i]:
+                    elif last == " " and after[i]:
                         apart.add(number)
                     is_beside = True
                     out.append(f"<{tag}{number}></{tag}{number}>")
         return Tagged("".join(out), elements, breaks, apart)
 
-    def _followed_by_space(self) -> list[bool]:
-        """Return for each atom whether the text after it begins with white space."""
-        found, follows = list[bool](), False
-        for atom in reversed(self.atoms):
-            found.append(follows)
-            follows = atom.text[0].isspace() if atom.text else follows and atom.kind is not AtomKind.OBJECT
-        return found[::-1]
+    def _white_space(self, is_before: bool) -> list[str]:
+        """Return the white space at the end of the text before each atom, or at the beginning of the text after it."""
+        found, space = list[str](), ""
+        for atom in self.atoms if is_before else reversed(self.atoms):
+            found.append(space)
+            text = _SPACE.sub(" ", atom.text) if self.collapses else atom.text
+            if text.isspace():
+                space = space + text if is_before else text + space
+            elif text:
+                space = text[len(text.rstrip()) :] if is_before else text[: len(text) - len(text.lstrip())]
+            elif atom.kind is AtomKind.OBJECT:
+                space = ""
+        return found if is_before else found[::-1]
 
     def write(self, translation: str, tag: str) -> "list[Piece]":
         """Return a translation as the file writes texts.
@@ -656,8 +662,8 @@ def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]
                 left = left if left.endswith(" ") else left + " "
                 right = " " + right if right[:1].isalnum() else right
             else:
-                is_before, is_after = source.breaks[mark.number]
-                left, right = left.rstrip(" \n") + " " * is_before, " " * is_after + right.lstrip(" \n")
+                space_before, space_after = source.breaks[mark.number]
+                left, right = left.rstrip() + space_before, space_after + right.lstrip()
             if before is not None:
                 out[before] = left
             if after is not None:

@@ -467,6 +467,18 @@ def test_white_space_at_the_ends_of_runs_is_kept() -> None:
     assert "".join(result.itertext()) == " EIN WORT DA "
 
 
+@pytest.mark.parametrize("before", ["", " ", "  "])
+@pytest.mark.parametrize("after", ["", " ", "    ", "\u00a0\u00a0"])
+def test_lines_in_a_paragraph_keep_their_indentation(before: str, after: str) -> None:
+    def moved(text: str) -> str:  # as a model, which takes the tag to the word after it
+        return re.sub(r"(<(g+x*\d+)></\2>)(\s*)", r"\3\1", upper(text))
+
+    content = run(f"Der Mond{before}") + f"<w:r><w:br/></w:r>{run(f'{after}ist da')}"
+    (result,) = body(translated(document(content), "a.docx", moved)).iter(f"{W}p")
+    shown = ["\n" if item.tag == f"{W}br" else item.text for item in result.iter() if item.tag in (f"{W}br", f"{W}t")]
+    assert "".join(map(str, shown)) == f"DER MOND{before}\n{after}IST DA"
+
+
 def test_strict_documents_are_read_alike() -> None:
     content = f"<q:p>{run('Ein ')}{run('fettes', '<w:b/>')}{run(' Wort')}</q:p>".replace("w:", "q:")
     space = 'xmlns:q="http://purl.oclc.org/ooxml/wordprocessingml/main"'
