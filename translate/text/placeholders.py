@@ -314,6 +314,7 @@ _PARAMETER = re.compile(
 ROLE = r"\{(?P<role>[a-z][\w:+-]{0,40})\}`(?P<shown>[^`<>\n]{1,200}+)(?P<target><[^`<>\n]{1,200}>)?`"
 _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
+    r"(?:\{[^{}]*\})?"  # attributes
 )
 # Of wikis and Obsidian: [[page#section|text]]
 WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")

@@ -223,6 +223,8 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Der [rote][1] Hund", "Hund [rote][1] Der"),
         ("Der *`rote`* Hund", "Hund *`rote`* Der"),
         ("Siehe ![das Bild](x.png) da", "da ![Bild das](x.png) Siehe"),
+        ("[Erste Schritte](x){ .md-button a=b }", "[Schritte Erste](x){ .md-button a=b }"),
+        ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
 )
 def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None:

@@ -191,7 +191,7 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
         (
             "Um 8:30 ![Bild](x){width=9% a='b'} :smile: {: .x y='z'} a:b:c",
-            ["![", "](x)", "{width=9% a='b'}", ":smile:", "{: .x y='z'}"],
+            ["![", "](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
         ),
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
         ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![", "](x)", "](y)", "[", "[1]", "](z)"]),
@@ -353,6 +353,7 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         ('<b title="a > b" aria-label = "c">', ["a > b", "c"], ["x", "y"], '<b title="x" aria-label = "y">'),
         ('](a.png "Ein \\"Hund\\"")', ['Ein \\"Hund\\"'], ['\\"x\\" "y"'], '](a.png "\\"x\\" \\"y\\"")'),
         ("](<a b> 'Ein Hund')", ["Ein Hund"], ["it's"], "](<a b> 'it\\'s')"),
+        ('](a "Hund"){ .x a="b" }', ["Hund"], ["dog"], '](a "dog"){ .x a="b" }'),
         ('<A title={"Ein Hund"} x={y}>', ["Ein Hund"], ['"x"'], '<A title={"\\"x\\""} x={y}>'),
         ("<A label={ 'it\\'s' }>", ["it\\'s"], ["it's"], "<A label={ 'it\\'s' }>"),
         (
