@@ -43,6 +43,7 @@ from translate.text.languages import without_region
 _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+_OBJECT, _IMAGE = re.compile(rb"<(?:\w+:)?object\s"), re.compile(rb"<(?:\w+:)?image\s")  # in a frame
 _COUNT = re.compile(rb"""(:c\s*=\s*["'])\d+""")  # of spaces
 _MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
@@ -301,12 +302,7 @@ def _item(atom: Atom, run: TextRun) -> Item:
     elif name in ("office:annotation", "office:annotation-end") and "office:name" in atom.token.attributes:
         item.kind = AtomKind.OPEN if name == "office:annotation" else AtomKind.CLOSE
         item.range = f"annotation {atom.token.attributes['office:name']}"
-    elif name == "draw:frame" and _is_formula(atom):
-        item.kind = AtomKind.OBJECT
+    elif name == "draw:frame" and atom.token.attributes.get("text:anchor-type") == "as-char":
+        is_formula, item.is_picture = (re.search(kind, as_read(atom.raw)) is not None for kind in (_OBJECT, _IMAGE))
+        item.kind = AtomKind.OBJECT if is_formula else item.kind
     return item
-
-
-def _is_formula(frame: Atom) -> bool:
-    """Return whether a frame that stands in a line as a character is an embedded object, such as a formula."""
-    is_character = frame.token.attributes.get("text:anchor-type") == "as-char"
-    return is_character and re.search(rb"<(?:\w+:)?object\s", as_read(frame.raw)) is not None

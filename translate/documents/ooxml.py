@@ -132,6 +132,10 @@ _EMBEDDED = re.compile(  # the suffix ".main+xml" is that of a part, not of a fi
     r"application/vnd\.openxmlformats-officedocument\."
     r"(?:spreadsheetml\.sheet|wordprocessingml\.document|presentationml\.presentation)"
 )
+_DRAWN = {"w:drawing", "w:pict", "w:object", "mc:AlternateContent"}
+# A drawing in a line; in VML an image, unless it has a place of its own.
+_IN_LINE, _IMAGE = re.compile(rb"<(?:\w+:)?inline\b"), re.compile(rb"<(?:\w+:)?imagedata\b")
+_PLACED = re.compile(rb"<(?:\w+:)?anchor\b|position:\s*absolute")
 _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
 # In the properties of a paragraph.
@@ -605,6 +609,7 @@ class _Reader:
         else:
             item.is_field = name == "w:fldSimple"
             is_formula = name == "mc:AlternateContent" and not self._run.opening  # of PowerPoint
+            item.is_picture = name in _DRAWN and _is_in_line(atom)
             item.kind = AtomKind.OBJECT if item.kind is AtomKind.POINT and (item.is_field or is_formula) else item.kind
             self._add(item)
 
@@ -634,6 +639,12 @@ class _Reader:
             self._out.append(item)
         else:
             self._code.parts += item.parts
+
+
+def _is_in_line(drawing: Atom) -> bool:
+    """Return whether a picture or embedded object stands in the line as a character, such as the icon of a button."""
+    raw = as_read(drawing.raw)
+    return _IN_LINE.search(raw) is not None or (_IMAGE.search(raw) is not None and not _PLACED.search(raw))
 
 
 def _name(tag: bytes) -> bytes:

@@ -82,12 +82,14 @@ class Item(Atom):
         parts: the bytes, each with the run that it is in, if any; a pair that is formatting alone has none.
         range: of OPEN and CLOSE that are no element: equal for the same range; "" for elements.
         is_field: of OPEN, whether it is an object if it has no text.
+        is_picture: of POINT, whether it stands in the line, so that it is an object between words.
     """
 
     run: TextRun = field(default_factory=TextRun)
     parts: list[tuple[TextRun, Sequence[Piece]]] = field(default_factory=list)
     range: str = ""
     is_field: bool = False
+    is_picture: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +159,7 @@ def is_code_style(name: str) -> bool:
 def _with_pairs(items: Sequence[Item]) -> list[Item] | None:
     """Return the items with ranges that are complete and nested as pairs, others as points; None if elements are not.
 
-    A field without text is an object, and neighbours without width are one.
+    A field without text and a picture between words are objects, and neighbours without width are one.
     """
     partners, opened = dict[int, int](), list[int]()
     elements, ranges = list[int](), dict[str, list[int]]()  # how many were open before each of those that are open
@@ -193,6 +195,8 @@ def _with_objects(items: Sequence[Item], partners: Mapping[int, int]) -> list[It
         if item.is_field and stop > i + 1 and n_texts[i] == n_texts[stop]:
             item = replace(item, kind=AtomKind.OBJECT, parts=[part for other in items[i:stop] for part in other.parts])
             i = stop - 1
+        elif item.is_picture and 0 < n_texts[i] < n_texts[-1]:
+            item = replace(item, kind=AtomKind.OBJECT)
         last = out[-1] if out else None
         if last and item.kind in _WIDTHLESS and last.kind in _WIDTHLESS:
             last.kind = AtomKind.SPACE if AtomKind.SPACE in (item.kind, last.kind) else AtomKind.POINT

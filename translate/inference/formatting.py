@@ -149,16 +149,26 @@ def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
     if not marks or len(marks) > MOST_SYMBOLS:
         return Formatted(text)
     plain = _without(text, marks)
-    elements = list[Element]()
+    elements, end = list[Element](), 0  # of the last pair around nothing
     for n, mark in enumerate(marks):
+        if n < end:
+            continue
         if mark.partner is None:
             elements.append(_single(marks, n, plain))
         elif mark.partner > n:
-            other = marks[mark.partner]
+            other, opening = marks[mark.partner], mark.text
             start, stop = _stripped(plain, mark.place, other.place)
+            if start == stop and _are_pairs(marks, n + 1, mark.partner):  # as a picture in a link, which stays in it
+                end = mark.partner
+                opening = "".join(inner.text for inner in marks[n:end])
             follows = start == stop and _follows(plain, start)
-            elements.append(Element(start, stop, mark.text, other.text, n, mark.partner, follows))
+            elements.append(Element(start, stop, opening, other.text, n, mark.partner, follows))
     return Formatted(plain, tuple(_nested(sorted(elements, key=lambda element: element.first))))
+
+
+def _are_pairs(marks: Sequence[_Mark], start: int, stop: int) -> bool:
+    """Return whether each of some marks has its partner among them."""
+    return all(mark.partner is not None and start <= mark.partner < stop for mark in marks[start:stop])
 
 
 def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:

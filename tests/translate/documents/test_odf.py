@@ -88,6 +88,7 @@ CHANGES = (
     "</text:changed-region></text:tracked-changes>"
 )
 DELETED = '<text:change-start text:change-id="d"/>', '<text:change-end text:change-id="d"/>'
+ICON = '<draw:frame text:anchor-type="as-char"><draw:image xlink:href="Pictures/0.png"/></draw:frame>'
 FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><svg:desc>Formel</svg:desc></draw:frame>'
 
 
@@ -111,6 +112,9 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
         (p("Seite <text:page-number>3</text:page-number> unten"), ["Seite <g1/> unten"]),
         (p("Siehe <text:bookmark-ref>Bild</text:bookmark-ref> unten"), ["Siehe <g1>Bild</g1> unten"]),
         (p("Die " + FRAME + " gilt"), ["Die <g1/> gilt", "Formel"]),
+        (p("Auf " + ICON + " klicken"), ["Auf <g1/> klicken"]),
+        (p(ICON + "Bild 1" + ICON), ["Bild 1"]),
+        (p("Das " + ICON.replace("as-char", "char") + "ist neu"), ["Das <g1></g1>ist neu"]),
         (p("a\n  b"), ["a b"]),
         (CHANGES + p('Das <text:change text:change-id="d"/>ist neu'), ["Das <g1></g1>ist neu"]),
         (CHANGES + p("Das " + DELETED[0] + "alte " + DELETED[1] + "ist neu"), ["Das <g1></g1>ist neu"]),

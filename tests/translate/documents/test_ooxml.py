@@ -93,6 +93,8 @@ def end(number: int) -> str:
 
 
 BOX = "<w:txbxContent><w:p><w:r><w:t>Im Kasten</w:t></w:r></w:p></w:txbxContent>"
+ICON = "<w:r><w:drawing><wp:inline><wp:extent/></wp:inline></w:drawing></w:r>"
+OLD_ICON = '<w:r><w:pict><v:shape style="width:9pt"><v:imagedata/></v:shape></w:pict></w:r>'
 BOXES = (
     f"<w:r><mc:AlternateContent><mc:Choice><w:drawing>{BOX}</w:drawing></mc:Choice>"
     f"<mc:Fallback><w:pict>{BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
@@ -160,6 +162,10 @@ CODE_STYLES = (
             run("Bild ") + '<w:r><w:drawing><wp:docPr id="1" name="Picture 1" descr="Ein Hund"/></w:drawing></w:r>',
             ["Bild", "Ein Hund"],
         ),
+        (run("Auf ") + ICON + run(" klicken"), ["Auf <g1/> klicken"]),
+        (run("Auf ") + OLD_ICON + run(" klicken"), ["Auf <g1/> klicken"]),
+        (run("Auf ") + OLD_ICON.replace("width:9pt", "position:absolute") + run("klicken"), ["Auf <g1></g1>klicken"]),
+        (ICON + run("Bild 1"), ["Bild 1"]),
         (
             '<w:r><w:pict><v:shape alt="Ein Haus"><v:textpath string="Entwurf"/></v:shape></w:pict></w:r>',
             ["Ein Haus", "Entwurf"],

@@ -239,6 +239,8 @@ def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None
         ("Der <g1></g1>Hund schläft", "schläft <g1></g1>Hund Der"),
         ("Der <g1>Hund<g2></g2></g1> da", "da <g1>Hund<g2></g2></g1> Der"),
         ("Der Hund <g3/> schläft<g2></g2>", "schläft <g3/> Hund Der<g2></g2>"),
+        ("Der <g1><g2></g2></g1>Hund", "<g1><g2></g2></g1>Hund Der"),
+        ("Der Hund<g1><g2></g2></g1> da", "da Hund<g1><g2></g2></g1> Der"),
     ],
 )
 def test_what_has_no_width_in_a_document_follows_the_word_beside_it(text: str, expected: str) -> None:
