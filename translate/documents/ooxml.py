@@ -591,8 +591,11 @@ class _Reader:
         self._add(item)
 
     def _element(self, atom: Atom) -> None:
-        item = Item(atom.kind, atom.token, atom.raw, parts=[(self._run, atom.raw)])
         name, last = atom.token.name, self._out[-1] if self._out else None
+        run = self._run
+        if name in _DRAWN and run.opening:  # in a run of its own: some programs do not read text beside it
+            run = replace(run, key=b"%s %d" % (run.key, atom.token.start))
+        item = Item(atom.kind, atom.token, atom.raw, parts=[(run, atom.raw)])
         if name == "w:fldChar":
             self._field(item, atom.token.attributes.get("w:fldCharType", ""))
         elif last and last.kind is AtomKind.OPEN and last.token.name in _BEGUN and name in _BEGINNINGS:

@@ -473,6 +473,15 @@ def test_white_space_at_the_ends_of_runs_is_kept() -> None:
     assert "".join(result.itertext()) == " EIN WORT DA "
 
 
+def test_a_picture_stays_in_a_run_of_its_own() -> None:
+    """pandoc does not read the text of a run with a picture, and python-docx drops the picture if it sets the text."""
+    data = document(run("Das ") + ICON + run(" ist ") + run("neu", "<w:b/>") + ICON)
+    runs = [
+        item for item in body(translated(data, "a.docx", upper)).iter(f"{W}r") if item.find(f"{W}drawing") is not None
+    ]
+    assert [len(item) for item in runs] == [1, 1]
+
+
 @pytest.mark.parametrize("before", ["", " ", "  "])
 @pytest.mark.parametrize("after", ["", " ", "    ", "\u00a0\u00a0"])
 def test_lines_in_a_paragraph_keep_their_indentation(before: str, after: str) -> None:
