@@ -397,7 +397,7 @@ class _Reader:
         elif name in _SAID or name in "%&$#_{}":
             self._say(node.pos, stop, _SAID.get(name, name))
         elif _LETTERS.fullmatch(name):
-            self._say(node.pos, stop, self._read([node]))
+            self._say(node.pos, stop, self._read([node]) or ("" if name.isalpha() else name))  # \^{} is the sign
         else:
             self._keep(node.pos, stop, "object")
             self._beside(node.pos, stop, settings=_ENTRY if name == "newglossaryentry" else _TITLED)

@@ -413,6 +413,10 @@ def test_quotation_marks_and_signs_by_macros_are_signs() -> None:
     assert translated("a.tex", data, upper) == rb"DAS ,,HAUS`` IN {\textsection}~5"
 
 
+def test_an_accent_without_a_letter_is_the_sign() -> None:
+    assert texts("a.tex", rb"Ein \^{}Dach, a\^{}b, caf\'{e} und \~{} hier") == ["Ein ^Dach, a^b, caf\u00e9 und ~ hier"]
+
+
 @pytest.mark.parametrize("option", ["title=A note", "title={A note}"])
 def test_a_title_in_an_option_stays_one_value(option: str) -> None:
     data = rf"\begin{{tcolorbox}}[{option},x=1]Some text.\end{{tcolorbox}}".encode()
