@@ -547,6 +547,7 @@ class _Reader:
         self._styles = code
         self._out = list[Item]()
         self._run = TextRun()
+        self._start = 0  # of the run, in the part
         self._code: Item | None = None  # a field whose result has not begun
         self._depth = 0  # of fields within the instruction of a field
         self._holder = b""  # the start tag of the text that has begun; white space elsewhere is none
@@ -558,7 +559,7 @@ class _Reader:
             if atom.token.name in _HOLDERS:
                 self._holder = atom.token.raw if atom.kind is AtomKind.OPEN else b""
             elif atom.token.name in _RUNS:
-                opening = atom.token.raw if atom.kind is AtomKind.OPEN else b""
+                opening, self._start = (atom.token.raw if atom.kind is AtomKind.OPEN else b""), atom.token.start
                 self._run = TextRun(opening, b"</" + _name(opening) + b">") if opening else TextRun()
             elif atom.token.name in _PROPERTIES and self._run.opening:
                 self._run = TextRun(self._run.opening, self._run.closing, atom.raw, _key(as_read(atom.raw)))
@@ -593,8 +594,8 @@ class _Reader:
     def _element(self, atom: Atom) -> None:
         name, last = atom.token.name, self._out[-1] if self._out else None
         run = self._run
-        if name in _DRAWN and run.opening:  # in a run of its own: some programs do not read text beside it
-            run = replace(run, key=b"%s %d" % (run.key, atom.token.start))
+        if run.opening and atom.kind is not AtomKind.SPACE:  # without text: some programs do not read text beside it
+            run = replace(run, key=b"%s %d" % (run.key, self._start))
         item = Item(atom.kind, atom.token, atom.raw, parts=[(run, atom.raw)])
         if name == "w:fldChar":
             self._field(item, atom.token.attributes.get("w:fldCharType", ""))

@@ -473,13 +473,21 @@ def test_white_space_at_the_ends_of_runs_is_kept() -> None:
     assert "".join(result.itertext()) == " EIN WORT DA "
 
 
-def test_a_picture_stays_in_a_run_of_its_own() -> None:
-    """pandoc does not read the text of a run with a picture, and python-docx drops the picture if it sets the text."""
-    data = document(run("Das ") + ICON + run(" ist ") + run("neu", "<w:b/>") + ICON)
-    runs = [
-        item for item in body(translated(data, "a.docx", upper)).iter(f"{W}r") if item.find(f"{W}drawing") is not None
-    ]
-    assert [len(item) for item in runs] == [1, 1]
+@pytest.mark.parametrize(
+    "inside",
+    [
+        ICON,
+        '<w:r><w:footnoteReference w:id="1"/></w:r>',
+        char("begin") + code("REF a") + char("separate") + run("hier") + char("end"),
+        '<w:r><w:sym w:char="F0E8"/></w:r>',
+    ],
+)
+def test_what_is_no_text_stays_in_runs_without_text(inside: str) -> None:
+    """pandoc does not read the text of such a run, and python-docx drops the rest of it if it sets the text."""
+    data = document(run("Das ") + inside + run(" ist ") + run("neu", "<w:b/>") + inside + run("."))
+    texts = (f"{W}rPr", f"{W}t")
+    for item in body(translated(data, "a.docx", upper)).iter(f"{W}r"):
+        assert len({child.tag in texts for child in item}) == 1
 
 
 @pytest.mark.parametrize("before", ["", " ", "  "])
