@@ -193,7 +193,7 @@ class HeldOut:
             return False
         cores = [_core(side) for side in pair]
         return _pair_digest(*cores) in self._pairs or any(
-            _is_long(side) and _digest(core) in self._sides for side, core in zip(pair, cores, strict=True)
+            _digest(core) in self._sides and _is_long(side) for side, core in zip(pair, cores, strict=True)
         )
 
 
@@ -216,7 +216,11 @@ def n_words(text: str) -> int:
 def _core(side: str) -> str:
     """Return the text without case, punctuation, white space and symbols; without white space alone if none is left."""
     text = unicodedata.normalize("NFC", SYMBOL.sub("", side)).casefold()
-    return text.translate(_COMPARED) or "".join(text.split())
+    try:
+        core = text.encode("latin-1").translate(None, _NOT_COMPARED).decode("latin-1")
+    except UnicodeEncodeError:
+        core = text.translate(_COMPARED)
+    return core or "".join(text.split())
 
 
 class _Compared(dict[int, int | None]):
@@ -229,6 +233,8 @@ class _Compared(dict[int, int | None]):
 
 
 _COMPARED = _Compared()
+# The same for bytes of Latin-1, which most text of western languages is: that takes half of the time.
+_NOT_COMPARED = bytes(code for code in range(256) if _COMPARED[code] is None)
 
 
 def _pair_digest(source: str, target: str) -> bytes:
