@@ -8,6 +8,7 @@ record    what `run` returns, with `machine`; `Case.rows` says how a page shows 
 
 import argparse
 import importlib
+import itertools
 import json
 import pkgutil
 import shlex
@@ -230,6 +231,22 @@ def memory_mb(pid: int | str, field: str = "VmRSS") -> int:
     except OSError:
         return 0
     return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith(field)), 0)
+
+
+def peak_mb_of_tree(pid: int) -> int:
+    """Return the sum of the largest resident sets of a process and its descendants that run, in MB."""
+    return sum(map(peak_mb, tree(pid)))
+
+
+def tree(pid: int) -> Iterator[int]:
+    """Yield a process and its descendants."""
+    yield pid
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = path.read_text(encoding="ascii").split()
+        except OSError:  # it has ended
+            continue
+        yield from itertools.chain.from_iterable(tree(int(child)) for child in children)
 
 
 # Models and test sets

@@ -78,7 +78,7 @@ VARIABLES = """## Environment variables
 | `TRANSLATE_DEBUG` | 1 shows tracebacks |
 | `XDG_CACHE_HOME` | converted models are in `translate` there, by default in `~/.cache` |
 | `XDG_STATE_HOME` | the history of the prompt is in `translate` there, by default in `~/.local/state` |
-| `OMP_NUM_THREADS` | CPU threads |
+| `OMP_NUM_THREADS` | CPU threads; with 1, `prepare` starts no other processes |
 | `CUDA_VISIBLE_DEVICES` | GPUs that may be used |"""
 
 _SECTION = re.compile(r"^(Args|Attributes):\n((?:    .*(?:\n|\Z)|\n(?=    ))+)", re.MULTILINE)

@@ -8,7 +8,8 @@ again.
 
 Sentences are artificial: pseudo-words of one to four syllables in Zipf's proportions, 200,000 for each language, with
 lengths like those of news (median 14 words). `translate prepare` prepares each size in its own process, and another
-process opens it as training does. Memory is the largest resident set of the process.
+process opens it as training does. Memory is that of the process and its workers together: the largest sum of their
+resident sets, in which the libraries that they share count once for each.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from harness import Answer, Case, Work, machine, peak_mb, seconds_of, turns
+from harness import Answer, Case, Work, machine, memory_mb, peak_mb, seconds_of, tree, turns
 from records import Record, linked, machine_name
 from tqdm import tqdm
 
@@ -117,11 +118,14 @@ def processor_seconds() -> float:
 
 
 def peak_mb_of(command: Sequence[str], folder: Path) -> float:
-    """Run a command and return its largest resident set in MB; SystemExit if it fails."""
+    """Run a command and return the largest resident set of its processes together, in MB; SystemExit if it fails."""
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0
+    peak = before = 0
     while process.poll() is None:
-        peak = max(peak, peak_mb(process.pid))
+        now = sum(map(memory_mb, tree(process.pid)))
+        # One measurement alone may count a process twice: a new one has the memory of its parent for some milliseconds.
+        peak = max(peak, peak_mb(process.pid), min(before, now))
+        before = now
         time.sleep(0.05)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")

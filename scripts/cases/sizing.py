@@ -21,7 +21,7 @@ from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
-from harness import Case, memory_mb, peak_mb
+from harness import Case, memory_mb, peak_mb_of_tree
 from load import SECONDS, ask, send_all, serving
 from records import Record
 
@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> Record:
             if sent.errors:
                 raise SystemExit(f"sizing: {len(sent.errors)} requests failed: {sent.errors[0]}")
             figures = {"per_second": round(sent.per_second, 1), "p50_ms": round(1000 * sent.quantile(0.5))}
-            load.append({"threads": n_threads, "alignment": alignment, **figures, "peak_mb": peak_of_tree(process.pid)})
+            load.append(
+                {"threads": n_threads, "alignment": alignment, **figures, "peak_mb": peak_mb_of_tree(process.pid)}
+            )
         print(load[-1], file=sys.stderr)
     return {"lines": len(lines), "clients": args.clients, "load": load, "memory": memory(folders)}
 
@@ -83,21 +85,7 @@ def memory(folders: Sequence[Path]) -> dict[str, int]:
                 ask(connection, path, key, q=q, source=source, target=target, **more)
                 found[step.format(f"{source}-{target}")] = memory_mb(process.pid)
         connection.close()
-        return {**found, "peak": peak_of_tree(process.pid)}
-
-
-def peak_of_tree(pid: int) -> int:
-    """Return the sum of the largest resident sets of a process and its descendants that run, in MB."""
-    children = [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in read(path).split()]
-    return peak_mb(pid) + sum(map(peak_of_tree, children))
-
-
-def read(path: Path) -> str:
-    """Return the text of a file of a process, "" if the process has ended."""
-    try:
-        return path.read_text(encoding="ascii")
-    except OSError:
-        return ""
+        return {**found, "peak": peak_mb_of_tree(process.pid)}
 
 
 def rows(record: Record) -> Iterator[dict[str, str]]:

@@ -81,6 +81,7 @@ class Augmenter:
     Attributes:
         added: number of variants by kind.
         refused: number of variants that are held out.
+        names: those of the pairs so far.
     """
 
     def __init__(
@@ -112,27 +113,39 @@ class Augmenter:
         }
         self._variants = [(kind, self._rates[kind], make) for kind, make in variants.items() if kind in self._rates]
         self._words = {*dictionary, *dictionary.values()}
-        self._names = [*names]
+        self.names = [*names]
         self._seen_names = {*names}
 
     def __call__(self, pairs: Iterable[Pair], before: Iterable[Pair] = ()) -> Iterator[Pair]:
+        """Yield each pair of a source with its placeholders, followed by its variants; `before` is that of `vary`."""
+        return self.vary(map(self.outline, pairs), map(self.outline, before))
+
+    def outline(self, tagged: Pair) -> "Outline":
+        """Return what variants of a pair and of later ones are made of; it depends on this pair alone."""
+        tag, pair = untagged(tagged)
+        shown = with_symbols(pair, self._n_symbols)
+        names = self._possible_names(shown) if "names" in self._rates else ()
+        if "joined" not in self._rates or not _is_whole(pair):
+            return Outline(tag, pair, shown, names, 0, 0)
+        words = min(n_words(pair[0]), _JOINED_WORDS[1] + 1)
+        return Outline(tag, pair, shown, names, words, self._words_wanted(pair))
+
+    def vary(self, outlines: Iterable["Outline"], before: Iterable["Outline"] = ()) -> Iterator[Pair]:
         """Yield each pair of a source with its placeholders, followed by its variants.
 
         Args:
-            before: the pairs right before in the source that may be joined with these; see `context`.
+            before: the pairs right before in the source that may be joined with these: the items of a `SentenceRun`.
         """
         run = SentenceRun[Pair]()
-        for pair in before:
-            self._joined(run, pair)
-        for tagged in pairs:
-            tag, pair = untagged(tagged)
-            source, target = with_symbols(pair, self._n_symbols)
-            yield self._tagged(tag, (source, target))
-            if "names" in self._rates:
-                self._collect_names((source, target))
-            variants = list(self._variants_of((source, target)))
-            if (long := self._joined(run, pair)) is not None:
-                variants.append(("joined", with_symbols(long, self._n_symbols)))
+        for outline in before:
+            run.add(outline.pair, outline.words, outline.wanted)
+        for tag, pair, shown, names, words, wanted in outlines:
+            yield self._tagged(tag, shown)
+            self.collect_names(names)
+            variants = list(self._variants_of(shown))
+            if joined := run.add(pair, words, wanted):
+                source, target = (_text(sides) for sides in zip(*joined, strict=True))
+                variants.append(("joined", with_symbols((source, target), self._n_symbols)))
             for kind, variant in variants:
                 if self._is_held_out(variant):
                     self.refused += 1
@@ -174,32 +187,27 @@ class Augmenter:
                 if i < _ALONE < copies:
                     yield with_symbols(localized.alone(self._langpair, f"{draw}"), self._n_symbols)
 
-    def _collect_names(self, pair: Pair) -> None:
-        """Remember the names of a pair. The first word of a sentence has a capital in any case and may be none."""
+    def _possible_names(self, pair: Pair) -> Sequence[str]:
+        """Return the names of a pair. The first word of a sentence has a capital in any case and may be none."""
+        if not (shared := _shared_names(pair)):
+            return ()
         first = _WORD.search(pair[1])
-        for name in _shared_names(pair):
-            is_known = name in self._seen_names or name.casefold() in self._words
-            if not is_known and not (first and first[0] == name):
-                self._names.append(name)
+        return [name for name in shared if name.casefold() not in self._words and not (first and first[0] == name)]
+
+    def collect_names(self, names: Iterable[str]) -> None:
+        """Remember the names of a pair for later ones."""
+        for name in names:
+            if name not in self._seen_names:
+                self.names.append(name)
                 self._seen_names.add(name)
 
     def _renamed(self, pair: Pair, choice: float) -> Pair | None:
         """Return the pair with the name of an earlier pair in place of one that both sides share."""
         shared = [name for name in _shared_names(pair) if name in self._seen_names]
-        i, j = divmod(int(choice * len(shared) * len(self._names)), max(1, len(self._names)))
-        if not shared or any(self._names[j] in side for side in pair):
+        i, j = divmod(int(choice * len(shared) * len(self.names)), max(1, len(self.names)))
+        if not shared or any(self.names[j] in side for side in pair):
             return None
-        source, target = (_with_other_words(side, {shared[i]: self._names[j]}) for side in pair)
-        return source, target
-
-    def _joined(self, run: "SentenceRun[Pair]", pair: Pair) -> Pair | None:
-        """Add the pair to the run, which it may begin; return the joined run when it is long enough."""
-        if "joined" not in self._rates:
-            return None
-        joined = run.add(pair, n_words(pair[0]) if _is_whole(pair) else 0, lambda: self._words_wanted(pair))
-        if not joined:
-            return None
-        source, target = (_text(sides) for sides in zip(*joined, strict=True))
+        source, target = (_with_other_words(side, {shared[i]: self.names[j]}) for side in pair)
         return source, target
 
     def _words_wanted(self, pair: Pair) -> int:
@@ -211,16 +219,32 @@ class Augmenter:
     def context(self, pairs: Iterable[Pair]) -> "Context":
         """Return what the variants of later pairs of the source depend on, without making those of these pairs."""
         words, wanted, last = bytearray(), bytearray(), deque[Pair](maxlen=MOST_JOINED)
-        for tagged in pairs:
-            _, pair = untagged(tagged)
-            if "names" in self._rates:
-                self._collect_names(with_symbols(pair, self._n_symbols))
-            if "joined" in self._rates:
-                is_whole = _is_whole(pair)
-                words.append(min(n_words(pair[0]), _JOINED_WORDS[1] + 1) if is_whole else 0)
-                wanted.append(self._words_wanted(pair) if is_whole else 0)
-                last.append(pair)
-        return Context(self._names, bytes(words), bytes(wanted), [*last])
+        for outline in map(self.outline, pairs):
+            self.collect_names(outline.names)
+            words.append(outline.words)
+            wanted.append(outline.wanted)
+            last.append(outline.pair)
+        return Context(self.names, bytes(words), bytes(wanted), [*last])
+
+
+class Outline(NamedTuple):
+    """What variants of a pair and of later ones are made of.
+
+    Attributes:
+        tag: of a synthetic source, with the space after it.
+        pair: without the tag.
+        shown: the pair with symbols for placeholders.
+        names: that later pairs may have in place of others.
+        words: of the source, at most one more than a joined pair may have; 0 if it is no whole sentence.
+        wanted: words at which a run that the pair begins ends; 0 if it begins none.
+    """
+
+    tag: str
+    pair: Pair
+    shown: Pair
+    names: Sequence[str]
+    words: int
+    wanted: int
 
 
 class Context(NamedTuple):
@@ -228,8 +252,7 @@ class Context(NamedTuple):
 
     Attributes:
         names: that `names` may use, in the order of their first use.
-        words: of the source of each pair, at most one more than a joined pair may have; 0 if it is no whole sentence.
-        wanted: words at which a run that the pair begins ends; 0 if it begins none.
+        words, wanted: those of the `Outline` of each pair.
         last: the last pairs, at least as many as are ever joined.
     """
 
@@ -250,15 +273,15 @@ class SentenceRun(Generic[T]):
         self.items: list[T] = []
         self._n_words = self._wanted = 0
 
-    def add(self, item: T, words: int, wanted: Callable[[], int]) -> Sequence[T]:
+    def add(self, item: T, words: int, wanted: int) -> Sequence[T]:
         """Add the next sentence; return those that become one pair now, none for most sentences.
 
         Args:
             words: its length; 0 for text that is no whole sentence, which ends the run.
-            wanted: returns the length at which a run that it begins ends; 0 if it begins none.
+            wanted: the length at which a run that it begins ends; 0 if it begins none.
         """
         if words and not self.items:
-            self._wanted = wanted()
+            self._wanted = wanted
         if not words or not self._wanted:
             self._clear()
             return ()

@@ -10,7 +10,6 @@ import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from translate.config.schema import DataConfig, Source
 from translate.corpus.augmentation import MOST_JOINED, Context, SentenceRun
 from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
 from translate.corpus.sources import Pair, describe, pair_lines, read_pairs
-from translate.corpus.stages import CleanPairs, Encoded, Recipe, encode
-from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sampled
+from translate.corpus.stages import CleanPairs, Encoded, Encoder, Recipe
+from translate.corpus.tokenizer import TextSize, Tokenizer, sampled
 
 Pairs = Sequence[Pair]
 
@@ -120,7 +119,7 @@ def _outlined(outlines: Dataset) -> tuple[Report, list[str], Shared]:
         names |= dict.fromkeys(context.names)
         last.extend(context.last)
         for words, wanted in zip(context.words, context.wanted, strict=True):
-            run.add(None, words, partial(int, wanted))
+            run.add(None, words, wanted)
     return report, [*names], Shared(contexts)
 
 
@@ -192,11 +191,7 @@ class _Encode:
     """Encodes pairs; None for none."""
 
     def __init__(self, serialized: bytes) -> None:
-        self._serialized = serialized
-
-    @cached_property
-    def _encoder(self) -> WordEncoder:
-        return WordEncoder(Tokenizer(self._serialized))
+        self._encoder = Encoder(serialized)
 
     def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, Encoded | None]:
-        return None, encode(pairs, self._encoder) if pairs else None
+        return None, self._encoder(pairs) if pairs else None

@@ -1,12 +1,16 @@
 """The stages of preparing a corpus: sources are read, cleaned, varied and encoded.
 
-`Recipe` has what they depend on, as a value that other processes can have too. `clean` is the first stages in this
-process; `translate.corpus.cluster` has the same ones on a cluster, and the same bytes as their result.
+`Recipe` has what they depend on, as a value that other processes can have too. In `clean`, what depends on a pair alone
+is a function of a part of the pairs, which workers call if the corpus is large. This process reads, decides in between
+what depends on earlier pairs, and writes. `translate.corpus.cluster` has the same stages on a cluster, and the same
+bytes as their result.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -15,12 +19,15 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from translate.config.schema import ExperimentConfig, Source
-from translate.corpus.augmentation import Augmenter
-from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import Pair, describe, dictionary, read_pair_lines, read_pairs, with_symbols, write_pairs
-from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sample
+from translate.corpus.augmentation import Augmenter, Outline, SentenceRun
+from translate.corpus.cleaning import CHUNK, KEPT, Cleaner, HeldOut, Keys, Report, Verdicts, kept
+from translate.corpus.sources import Pair, describe, dictionary, pair_lines, read_pairs, with_symbols
+from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sampled
+from translate.machine import n_cores
+from translate.workers import Workers
 
-CHUNK = 10_000  # pairs encoded at a time
+SMALL = 50_000  # pairs that one process cleans or encodes as soon as several, which have to start
+_MOST_WORKERS = 6  # of 0.1 to 0.14 GB each; without variants, four keep this process busy
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,16 @@ class Recipe:
         """Yield the pairs of a source."""
         return read_pairs(source, Path(self.config.data.root), self.config.data.langpair)
 
+    def parts(self) -> Iterator["Part"]:
+        """Yield the pairs of all sources, some thousand at a time; of a source without pairs, an empty part."""
+        for n, source in enumerate(self.sources):
+            pairs = self.read(source)
+            yield Part(n, 1, list(itertools.islice(pairs, CHUNK)))
+            for start in itertools.count(1 + CHUNK, CHUNK):
+                if not (following := list(itertools.islice(pairs, CHUNK))):
+                    break
+                yield Part(n, start, following)
+
     def cleaner(self) -> Cleaner:
         """Return a cleaner that has seen no pair."""
         return Cleaner(self.config.cleaning, self.known)
@@ -66,6 +83,19 @@ class Recipe:
         return Augmenter(
             self.config.augmentation, self.n_symbols, self.words, data.source, data.target, self.refused.overlaps, names
         )
+
+
+class Part(NamedTuple):
+    """Consecutive pairs of a source.
+
+    Attributes:
+        source: the number of the source.
+        start: the number of the first pair in it, from 1.
+    """
+
+    source: int
+    start: int
+    pairs: Sequence[Pair]
 
 
 class EncodedSide(NamedTuple):
@@ -111,45 +141,148 @@ class CleanPairs(Protocol):
 Clean = Callable[[Recipe, Path], CleanPairs]  # the second argument is a folder for files that do not stay
 
 
+def clean(recipe: Recipe, folder: Path, *, n_workers: int | None = None) -> CleanPairs:
+    """Read and clean the pairs of all sources and make their variants; they are in a file in `folder` until encoded.
+
+    Args:
+        n_workers: processes that help; None for as many as are worth their start.
+    """
+    return _InFile(recipe, folder / "train.jsonl", n_workers)
+
+
+def _worthwhile(n_pairs: int) -> int:
+    """Return how many workers are worth their start for this many pairs or more."""
+    n = n_cores()
+    return min(n, _MOST_WORKERS) if n > 1 and n_pairs >= SMALL else 0
+
+
+def _peek(parts: Iterator[Part]) -> tuple[int, Iterator[Part]]:
+    """Return the number of pairs, not counted on from `SMALL`, and the parts."""
+    first, n_pairs = list[Part](), 0
+    while n_pairs < SMALL and (part := next(parts, None)):
+        first.append(part)
+        n_pairs += len(part.pairs)
+    return n_pairs, itertools.chain(first, parts)
+
+
 class _InFile:
     """Pairs in a file; see `CleanPairs`."""
 
-    def __init__(self, file: Path, report: Report, counts: list[int], augmenter: Augmenter) -> None:
-        self.report, self.counts = report, counts
-        self.added, self.refused = augmenter.added, augmenter.refused
-        self._file = file
+    def __init__(self, recipe: Recipe, file: Path, n_workers: int | None) -> None:
+        self.report = Report()
+        self.counts = [0 for _ in recipe.sources]
+        self.added = dict(recipe.augmenter().added)
+        self.refused = 0
+        self._file, self._n_workers, self._size = file, n_workers, TextSize(0, 0)
+        n_pairs, parts = _peek(recipe.parts())
+        with (
+            Workers(_worthwhile(n_pairs) if n_workers is None else n_workers, recipe) as workers,
+            file.open("wb") as lines,
+            tqdm(desc="cleaning", unit=" pairs", disable=None, leave=False) as bar,
+        ):
+            parts, known = itertools.tee(parts)  # `decided` needs the pairs of those that workers have at the moment
+            judged = workers.map(_judge, parts)
+            for varied in workers.map(_vary, _decided(recipe, zip(known, judged, strict=True), self.report)):
+                lines.write(varied.lines)
+                self._add(varied)
+                bar.update(varied.n_pairs)
+
+    def _add(self, varied: "_Varied") -> None:
+        self.counts[varied.source] += varied.n_pairs
+        self._size = TextSize.total([self._size, varied.size])
+        self.added = {kind: n + varied.added[kind] for kind, n in self.added.items()}
+        self.refused += varied.refused
 
     def size(self) -> TextSize:
-        return TextSize.of_file(self._file)
+        return self._size
 
     def sample(self, n: int) -> Iterator[str]:
-        return sample(itertools.chain.from_iterable(read_pair_lines(self._file)), 2 * sum(self.counts), n)
+        chosen = sampled(2 * sum(self.counts), n)
+        with self._file.open("rb") as lines:
+            for line, sides in zip(lines, zip(chosen, chosen, strict=True), strict=True):
+                if any(sides):
+                    yield from itertools.compress(json.loads(line), sides)
 
     def encoded(self, tokenizer: Tokenizer) -> Iterator[Encoded]:
-        pairs, encoder = read_pair_lines(self._file), WordEncoder(tokenizer)
-        with tqdm(total=sum(self.counts), desc="encoding", unit=" pairs", disable=None, leave=False) as bar:
-            while chunk := list(itertools.islice(pairs, CHUNK)):
-                yield encode(chunk, encoder)
-                bar.update(len(chunk))
+        n_pairs = sum(self.counts)
+        n_workers = _worthwhile(n_pairs) if self._n_workers is None else self._n_workers
+        with (
+            Workers(n_workers, Encoder(tokenizer.serialized)) as workers,
+            self._file.open("rb") as lines,
+            tqdm(total=n_pairs, desc="encoding", unit=" pairs", disable=None, leave=False) as bar,
+        ):
+            chunks = iter(lambda: [*itertools.islice(lines, CHUNK)], [])
+            for encoded in workers.map(_encode_lines, chunks):
+                yield encoded
+                bar.update(len(encoded[0].lengths))
         self._file.unlink()
 
 
-def clean(recipe: Recipe, folder: Path) -> CleanPairs:
-    """Read and clean the pairs of all sources and make their variants; they are in a file in `folder` until encoded."""
-    cleaner, augmenter = recipe.cleaner(), recipe.augmenter()
-    counts: list[int] = []
+class _Judged(NamedTuple):
+    """A part of the pairs, judged by the rules that need no other pair.
 
-    def pairs() -> Iterator[Pair]:
-        for source in recipe.sources:
-            counts.append(0)
-            read = cleaner.clean(recipe.read(source), describe(source), keep_identical=source.keep_identical)
-            for pair in augmenter(read):
-                counts[-1] += 1
-                yield pair
+    Attributes:
+        outlines: of the pairs that are kept so far.
+    """
 
-    file = folder / "train.jsonl"
-    write_pairs(file, tqdm(pairs(), desc="cleaning", unit=" pairs", disable=None, leave=False))
-    return _InFile(file, cleaner.report, counts, augmenter)
+    verdicts: Verdicts
+    digests: Keys
+    outlines: list[Outline]
+
+
+def _judge(recipe: Recipe, part: Part) -> _Judged:
+    cleaner, pairs = recipe.cleaner(), part.pairs
+    verdicts = cleaner.verdicts(pairs, keep_identical=recipe.sources[part.source].keep_identical)
+    digests = cleaner.digests(pairs, verdicts)
+    cleaner.drop_overlaps(verdicts, pairs)
+    return _Judged(verdicts, digests, [*map(recipe.augmenter().outline, kept(pairs, verdicts))])
+
+
+class _Decided(NamedTuple):
+    """The pairs of a part that are kept, with what their variants depend on: earlier names, and pairs to join."""
+
+    source: int
+    outlines: list[Outline]
+    names: list[str]
+    before: list[Outline]
+
+
+def _decided(recipe: Recipe, judged: Iterable[tuple[Part, _Judged]], report: Report) -> Iterator[_Decided]:
+    """Drop duplicates, count what is dropped, and remember what the variants of later pairs depend on."""
+    cleaner, augmenter, run = recipe.cleaner(), recipe.augmenter(), SentenceRun[Outline]()
+    for part, (verdicts, digests, outlines) in judged:
+        if part.start == 1:
+            run = SentenceRun[Outline]()
+        is_outlined = verdicts == KEPT
+        cleaner.drop_duplicates(verdicts, digests)
+        report.add(describe(recipe.sources[part.source]), part.start, part.pairs, verdicts)
+        remaining = [*kept(outlines, verdicts[is_outlined])]
+        yield _Decided(part.source, remaining, [*augmenter.names], [*run.items])
+        for outline in remaining:
+            augmenter.collect_names(outline.names)
+            run.add(outline, outline.words, outline.wanted)
+
+
+class _Varied(NamedTuple):
+    """The pairs of a part with their variants, as JSON lines."""
+
+    source: int
+    lines: bytes
+    n_pairs: int
+    size: TextSize
+    added: dict[str, int]
+    refused: int
+
+
+def _vary(recipe: Recipe, decided: _Decided) -> _Varied:
+    augmenter = recipe.augmenter(decided.names)
+    varied = [*augmenter.vary(decided.outlines, decided.before)]
+    lines = pair_lines(varied)
+    return _Varied(decided.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
+
+
+def _encode_lines(encoder: "Encoder", lines: Sequence[bytes]) -> Encoded:
+    return encoder([*map(json.loads, lines)])
 
 
 def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
@@ -157,14 +290,27 @@ def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
     return np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
 
 
-def encode(pairs: Sequence[Pair], encoder: WordEncoder) -> Encoded:
-    """Return the token ids of pairs, without bos and eos."""
-    src, tgt = (_encode_side(texts, encoder) for texts in zip(*pairs, strict=True))
-    return src, tgt
+class Encoder:
+    """Encodes pairs, without bos and eos; it can be sent to other processes before its first use.
 
+    Args:
+        serialized: the tokenizer.
+    """
 
-def _encode_side(texts: Sequence[str], encoder: WordEncoder) -> EncodedSide:
-    sentences, dtype = encoder(texts), id_type(encoder.tokenizer)
-    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum()))
-    return EncodedSide(ids, lengths)
+    def __init__(self, serialized: bytes) -> None:
+        self._serialized = serialized
+
+    @cached_property
+    def _words(self) -> WordEncoder:
+        return WordEncoder(Tokenizer(self._serialized))
+
+    def __call__(self, pairs: Sequence[Pair]) -> Encoded:
+        """Return the token ids of pairs, of which there must be one."""
+        src, tgt = (self._side(texts) for texts in zip(*pairs, strict=True))
+        return src, tgt
+
+    def _side(self, texts: Sequence[str]) -> EncodedSide:
+        sentences, dtype = self._words(texts), id_type(self._words.tokenizer)
+        lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+        ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum()))
+        return EncodedSide(ids, lengths)
