@@ -247,6 +247,38 @@ class Outline(NamedTuple):
     wanted: int
 
 
+class Outlines(NamedTuple):
+    """Outlines of consecutive pairs, without what the pairs themselves say: they are small enough to send them about.
+
+    Attributes:
+        shown, names: those that are not the pair and (), by the place of the pair.
+        words, wanted: of every pair; 0 if there is no outline of it.
+    """
+
+    shown: dict[int, Pair]
+    names: dict[int, Sequence[str]]
+    words: bytearray
+    wanted: bytearray
+
+    @classmethod
+    def of(cls, outlines: Iterable[tuple[int, Outline]], n_pairs: int) -> "Outlines":
+        """Return the outlines of some of `n_pairs` pairs, each with the place of its pair."""
+        found = cls({}, {}, bytearray(n_pairs), bytearray(n_pairs))
+        for i, outline in outlines:
+            if outline.shown is not outline.pair:
+                found.shown[i] = outline.shown
+            if outline.names:
+                found.names[i] = outline.names
+            found.words[i], found.wanted[i] = outline.words, outline.wanted
+        return found
+
+    def with_pairs(self, pairs: Iterable[Pair]) -> Iterator[Outline]:
+        """Yield the outline of each pair."""
+        for i, (tagged, words, wanted) in enumerate(zip(pairs, self.words, self.wanted, strict=True)):
+            tag, pair = untagged(tagged)
+            yield Outline(tag, pair, self.shown.get(i, pair), self.names.get(i, ()), words, wanted)
+
+
 class Context(NamedTuple):
     """What the variants of later pairs depend on.
 

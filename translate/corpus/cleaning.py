@@ -37,7 +37,7 @@ T = TypeVar("T")
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 
 Verdicts = NDArray[np.uint8]  # of each pair: 0 keeps it, 1 and more is the place of a rule in RULES
-KEPT, _EMPTY, _TOO_LONG, _RATIO, _IDENTICAL, _DUPLICATE, _OVERLAP = range(len(RULES) + 1)
+_KEPT, _EMPTY, _TOO_LONG, _RATIO, _IDENTICAL, _DUPLICATE, _OVERLAP = range(len(RULES) + 1)
 Keys = NDArray[np.uint64]  # hashes of pairs
 
 _EXEMPT_CHARACTERS = 20
@@ -94,7 +94,7 @@ class Cleaner:
             return _RATIO
         if config.identical and not keep_identical and source == target:
             return _IDENTICAL
-        return KEPT
+        return _KEPT
 
     def digests(self, pairs: Sequence[Pair], verdicts: Verdicts) -> Keys:
         """Return the keys of the pairs that are kept so far, for `drop_duplicates`."""
@@ -109,20 +109,20 @@ class Cleaner:
             digests: of the pairs that the first four rules keep.
         """
         if self._config.duplicates:
-            passed = np.flatnonzero((verdicts == KEPT) | (verdicts == _OVERLAP))
+            passed = np.flatnonzero((verdicts == _KEPT) | (verdicts == _OVERLAP))
             verdicts[passed[self._seen.add(digests)]] = _DUPLICATE
 
     def drop_overlaps(self, verdicts: Verdicts, pairs: Sequence[Pair]) -> None:
         """Change the verdicts on pairs that overlap with those held out, of the pairs that are kept so far."""
         if self._config.test_overlap:
-            for i in np.flatnonzero(verdicts == KEPT).tolist():
+            for i in np.flatnonzero(verdicts == _KEPT).tolist():
                 if self._held_out.overlaps(untagged(pairs[i])[1]):
                     verdicts[i] = _OVERLAP
 
 
 def kept(pairs: Iterable[T], verdicts: Verdicts) -> Iterator[T]:
     """Yield the pairs, or what there is of each, that no rule drops."""
-    return compress(pairs, (verdicts == KEPT).tolist())
+    return compress(pairs, (verdicts == _KEPT).tolist())
 
 
 @dataclass

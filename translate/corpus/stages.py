@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from translate.config.schema import ExperimentConfig, Source
-from translate.corpus.augmentation import Augmenter, Outline, SentenceRun
-from translate.corpus.cleaning import CHUNK, KEPT, Cleaner, HeldOut, Keys, Report, Verdicts, kept
+from translate.corpus.augmentation import Augmenter, Outline, Outlines, SentenceRun
+from translate.corpus.cleaning import CHUNK, Cleaner, HeldOut, Keys, Report, Verdicts, kept
 from translate.corpus.sources import Pair, describe, dictionary, pair_lines, read_pairs, with_symbols
 from translate.corpus.tokenizer import TextSize, Tokenizer, WordEncoder, sampled
 from translate.machine import n_cores
@@ -219,15 +219,11 @@ class _InFile:
 
 
 class _Judged(NamedTuple):
-    """A part of the pairs, judged by the rules that need no other pair.
-
-    Attributes:
-        outlines: of the pairs that are kept so far.
-    """
+    """What the rules say of a part that need no other pair, and the outlines of the pairs that these rules keep."""
 
     verdicts: Verdicts
     digests: Keys
-    outlines: list[Outline]
+    outlines: Outlines
 
 
 def _judge(recipe: Recipe, part: Part) -> _Judged:
@@ -235,14 +231,18 @@ def _judge(recipe: Recipe, part: Part) -> _Judged:
     verdicts = cleaner.verdicts(pairs, keep_identical=recipe.sources[part.source].keep_identical)
     digests = cleaner.digests(pairs, verdicts)
     cleaner.drop_overlaps(verdicts, pairs)
-    return _Judged(verdicts, digests, [*map(recipe.augmenter().outline, kept(pairs, verdicts))])
+    outlines = zip(
+        kept(range(len(pairs)), verdicts), map(recipe.augmenter().outline, kept(pairs, verdicts)), strict=True
+    )
+    return _Judged(verdicts, digests, Outlines.of(outlines, len(pairs)))
 
 
 class _Decided(NamedTuple):
-    """The pairs of a part that are kept, with what their variants depend on: earlier names, and pairs to join."""
+    """A part with the verdicts of all rules, and what variants depend on: names before it, and pairs to join."""
 
-    source: int
-    outlines: list[Outline]
+    part: Part
+    verdicts: Verdicts
+    outlines: Outlines
     names: list[str]
     before: list[Outline]
 
@@ -253,12 +253,10 @@ def _decided(recipe: Recipe, judged: Iterable[tuple[Part, _Judged]], report: Rep
     for part, (verdicts, digests, outlines) in judged:
         if part.start == 1:
             run = SentenceRun[Outline]()
-        is_outlined = verdicts == KEPT
         cleaner.drop_duplicates(verdicts, digests)
         report.add(describe(recipe.sources[part.source]), part.start, part.pairs, verdicts)
-        remaining = [*kept(outlines, verdicts[is_outlined])]
-        yield _Decided(part.source, remaining, [*augmenter.names], [*run.items])
-        for outline in remaining:
+        yield _Decided(part, verdicts, outlines, [*augmenter.names], [*run.items])
+        for outline in kept(outlines.with_pairs(part.pairs), verdicts):
             augmenter.collect_names(outline.names)
             run.add(outline, outline.words, outline.wanted)
 
@@ -275,10 +273,11 @@ class _Varied(NamedTuple):
 
 
 def _vary(recipe: Recipe, decided: _Decided) -> _Varied:
-    augmenter = recipe.augmenter(decided.names)
-    varied = [*augmenter.vary(decided.outlines, decided.before)]
+    part, verdicts, outlines, names, before = decided
+    augmenter = recipe.augmenter(names)
+    varied = [*augmenter.vary(kept(outlines.with_pairs(part.pairs), verdicts), before)]
     lines = pair_lines(varied)
-    return _Varied(decided.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
+    return _Varied(part.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
 
 
 def _encode_lines(encoder: "Encoder", lines: Sequence[bytes]) -> Encoded:
