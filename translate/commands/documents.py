@@ -25,9 +25,9 @@ from translate.commands.lines import (
     writable,
 )
 from translate.commands.resuming import GrowingFile, Progress
-from translate.documents import bilingual, document
+from translate.documents import bilingual, document, earlier
 from translate.documents.bilingual import Row
-from translate.documents.document import Reading, Unit
+from translate.documents.document import ParsedDocument, Reading, Unit
 from translate.errors import UserError, say
 from translate.files import hidden, read_bytes, sha256, write_bytes, write_json
 from translate.inference.documents import WINDOW, WINDOW_CHARACTERS, keeps_tags, unit_windows, written
@@ -42,6 +42,12 @@ _STEP = 256  # paragraphs between two steps of the progress bar; fewer take more
 
 def check_options(options: TranslationOptions, writing: Writing) -> None:
     """Raise UserError for options that a document does not have, or files that contradict each other."""
+    output = options.output
+    if writing.update:
+        _check_update(options, writing)
+        options = replace(options, force=True)
+    elif output and output.is_file() and not (options.force or options.resume) and earlier.may_have_keys(str(output)):
+        raise UserError(f"{output}: exists already; add --update to keep its translations, or --force to overwrite it")
     check_paths(options)
     if options.document.column != 1:
         raise UserError("--column belongs to the formats tsv and csv, and this is a document; leave it out")
@@ -56,6 +62,21 @@ def check_options(options: TranslationOptions, writing: Writing) -> None:
             raise UserError(f"{writing.bilingual}: is the document; name another file with --bilingual")
     if options.output is None and not options.as_json and sys.stdout is not None and sys.stdout.isatty():
         raise UserError(f"{options.input}: is a document; name the translated one with --output")
+
+
+def _check_update(options: TranslationOptions, writing: Writing) -> None:
+    """Raise UserError for options that an update does not have."""
+    if options.output is None:
+        raise UserError("--update keeps what the output file has; name that with --output")
+    others = {
+        "--json": options.as_json,
+        "--resume": options.resume,
+        "--all": writing.replace_all,
+        "--bilingual": writing.bilingual,
+        "--apply": writing.apply,
+    }
+    if found := [name for name, value in others.items() if value]:
+        raise UserError(f"--update and {found[0]} exclude each other; leave one out")
 
 
 def run(
@@ -77,7 +98,7 @@ def run(
     if n := job.n_new:
         seconds = time.perf_counter() - start
         say(f"{n:,} paragraph{'s' if n > 1 else ''} in {seconds:,.1f} s, {n / seconds:,.0f} paragraphs/s")
-    elif job.is_done:
+    elif job.is_done and not writing.update:
         say(f"{options.input}: all of its texts have a translation already; add --all to replace them")
     elif not job.has_texts:
         say(f"{options.input}: has no text to translate")
@@ -128,10 +149,11 @@ class _Job:
         self._options, self._writing, self._translator = options, writing, translator
         spec, data = translator.engine.spec, read_bytes(options.input)
         self._reports: list[str] = []
+        self._said = ""
         self._reading = replace(
             _reading(options, writing, spec.source, translator.language), report=self._reports.append
         )
-        self._file = document.read(data, self._reading)
+        self._file = self._updated(data) if writing.update else document.read(data, self._reading)
         self._known = {
             **settings,
             "final": writing.final,
@@ -144,10 +166,12 @@ class _Job:
 
     def write(self) -> None:
         """Write the translated document."""
-        with writable(self._options.output, force=self._options.force) as stream:
+        with writable(self._options.output, force=self._options.force or self._writing.update) as stream:
             self._translate(None)
             _write_content(stream, self._content())
             self._write_bilingual()
+        if self._said:
+            say(self._said)
 
     def list(self) -> None:
         """Write the JSON object of each translation, and no document."""
@@ -188,6 +212,15 @@ class _Job:
     def is_done(self) -> bool:
         """Whether the document has a translation of each text, and keeps them."""
         return self.has_texts and not self._reading.replace and all(unit.done is not None for unit in self._file.units)
+
+    def _updated(self, data: bytes) -> ParsedDocument:
+        """Return the document with the translations of the output file."""
+        if not self._output.exists():
+            return earlier.read_keyed(data, self._reading)
+        output = str(self._options.output)
+        found = earlier.update(data, self._reading, read_bytes(self._output), output)
+        self._said = found.said(output)
+        return found.document
 
     @property
     def _output(self) -> Path:

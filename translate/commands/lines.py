@@ -54,6 +54,7 @@ class Writing:
     apply: Annotated[Path | None, option(FILES, "FILE", "Use the edited translations in a file of --bilingual.")] = None
     final: Annotated[bool, flag(FILES, "--final", "Do not mark translations as machine translations.")] = False
     replace_all: Annotated[bool, flag(FILES, "--all", "Also replace translations that the file has.")] = False
+    update: Annotated[bool, flag(FILES, "--update", "Keep the texts that the output file has; add new ones.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

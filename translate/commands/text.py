@@ -55,7 +55,7 @@ class TextOptions(TranslationOptions):
     """
 
     search: Annotated[Search, nested("beam_size", "rerank", "formality")] = Search()
-    writing: Annotated[Writing, nested("bilingual", "apply", "final", "replace_all")] = Writing()
+    writing: Annotated[Writing, nested("bilingual", "apply", "final", "replace_all", "update")] = Writing()
     ray: Annotated[str | None, RAY] = None
 
 
@@ -70,7 +70,8 @@ def run(options: TextOptions) -> None:
         return
     if options.writing != Writing():
         raise UserError(
-            "--bilingual, --apply, --final and --all belong to documents, such as report.docx; name one with --input"
+            "--bilingual, --apply, --final, --all and --update belong to documents, such as report.docx; "
+            "name one with --input"
         )
     format = options.document.format or (formats.guess_format(options.input) if options.input else "text")
     options = replace(options, document=replace(options.document, format=format))

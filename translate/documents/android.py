@@ -6,24 +6,30 @@ quotation marks that keep it. References, translatable="false" and <xliff:g> sta
 
 import itertools
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from translate.documents.document import Reading
+from translate.documents.document import Reading, Unit
+from translate.documents.earlier import Entry, Item, Key
 from translate.documents.edits import is_icu, other_codes, variables, without_quotations
 from translate.documents.xml import (
     Atom,
     AtomKind,
     Content,
+    Kind,
     Parts,
     Piece,
     Place,
     Role,
     Table,
     Token,
+    decoded,
     divide,
+    encoded,
+    tokens,
     translated_language,
     unescaped,
 )
@@ -102,17 +108,57 @@ def _is_refused(pieces: Sequence[Piece]) -> bool:
 
 
 class Strings(Parts):
-    """A file of resources; see `ParsedDocument`."""
+    """A file of resources; see `ParsedDocument`, and `Keyed`.
 
-    def __init__(self, data: bytes, reading: Reading) -> None:
+    Args:
+        kept: keys whose resources are those of an earlier file.
+    """
+
+    has_keys = True
+
+    def __init__(self, data: bytes, reading: Reading, kept: Collection[Key] = ()) -> None:
         super().__init__({"": divide(data, _table(reading), reading)})
-        self._reading = reading
+        self._data, self._reading, self._kept = data, reading, kept
+        self.is_translated = bool(kept)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The texts of the resources; see `Keyed`."""
+        starts = [content.start for content in self._contents]
+        spans = [(entry.start, entry.stop) for entry in self._found if entry.key in self._kept]
+        kept = {i for a, b in spans for i in range(bisect_left(starts, a), bisect_left(starts, b))}
+        return [replace(unit, done=unit.text) if i in kept else unit for i, unit in enumerate(super().units)]
+
+    @cached_property
+    def _found(self) -> list[Entry]:
+        return list(_entries(decoded(self._data, self._reading.name)[0], self._reading.name))
+
+    @property
+    def entries(self) -> Mapping[Key, Entry]:
+        """The resources; see `Keyed`."""
+        return {entry.key: entry for entry in self._found}
+
+    def wants(self, key: Key) -> bool:
+        """Return whether the file has a resource; see `Keyed`."""
+        return key in self.entries
+
+    def keeping(self, kept: Mapping[Key, Entry]) -> "Strings":
+        """Return the document with resources of another file; see `Keyed`."""
+        data, encoding = decoded(self._data, self._reading.name)
+        parts, end = list[bytes](), 0
+        for entry in self._found:
+            if entry.key in kept:
+                parts += [data[end : entry.start], kept[entry.key].text.encode()]
+                end = entry.stop
+        return Strings(encoded(b"".join([*parts, data[end:]]), encoding), self._reading, kept)
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with translations; one that has other variables than its text is reported and left out."""
         kept, has_icu = list(translations), is_icu("\n".join(unit.text for unit in self.units))
         for n, (unit, translation) in enumerate(zip(self.units, translations, strict=True)):
-            if translation is None or translation == unit.text:
+            if unit.done is not None:
+                kept[n] = None
+            if kept[n] is None or translation is None or translation == unit.text:
                 continue
             kept[n] = without_quotations(translation, unit.text) if has_icu else translation
             if wrong := other_codes(unit.text, translation, variables):
@@ -125,6 +171,41 @@ class Strings(Parts):
 def read(data: bytes, reading: Reading) -> Strings:
     """Divide a file of resources; see `Format.read`."""
     return Strings(data, reading)
+
+
+_LISTS = ("string-array", "array")
+_COPIED = ("style", "integer-array", "declare-styleable")
+
+
+def _entries(data: bytes, name: str) -> Iterator[Entry]:
+    """Yield the resources that may be translated, with places in bytes: all of a plural, and each item of a list."""
+    path, items, start, is_empty = list[Token](), list[tuple[int, int, bool]](), 0, True
+    for token in tokens(data, name, _PREFIXES, declares_entities=True):
+        if token.kind is Kind.START:
+            path.append(token)
+            if len(path) == 2:
+                items = []
+            if len(path) == 2 or (len(path) == 3 and path[1].name in _LISTS):
+                start, is_empty = token.start + len(token.raw), True
+        elif token.kind is Kind.END:
+            depth, resource = len(path), path[min(len(path), 2) - 1]
+            path.pop()
+            if depth == 3 and resource.name in _LISTS:
+                items.append((start, token.start if token.raw else start, is_empty))
+            elif depth == 2 and token.raw and _has_key(resource):
+                key: Key = tuple(filter(None, (resource.name, *map(resource.attributes.get, ("name", "product")))))
+                found = [(key, (start, token.start, is_empty))]
+                if resource.name in _LISTS:
+                    found = [((*key, Item(n, len(items))), item) for n, item in enumerate(items, start=1)]
+                for own, (a, b, says_nothing) in found:
+                    yield Entry(own, a, b, data[a:b].decode(), says_nothing)
+        elif token.text.strip() or token.kind is Kind.REFERENCE:
+            is_empty = False
+
+
+def _has_key(resource: Token) -> bool:
+    attributes = resource.attributes
+    return "name" in attributes and attributes.get("translatable") != "false" and resource.name not in _COPIED
 
 
 def _table(reading: Reading) -> Table:
@@ -151,9 +232,7 @@ def _table(reading: Reading) -> Table:
             "string": Role.UNIT,
             "item": Role.UNIT,
             "xliff:g": Role.OBJECT,
-            "style": Role.COPY,
-            "integer-array": Role.COPY,
-            "declare-styleable": Role.COPY,
+            **dict.fromkeys(_COPIED, Role.COPY),
         },
         prefixes=_PREFIXES,
         inside=Role.PAIR,

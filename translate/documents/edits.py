@@ -9,11 +9,12 @@ import bisect
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from translate.documents.document import Reading, Unit
+from translate.documents.earlier import Entry, Key
 from translate.errors import UserError
 from translate.text.placeholders import branches, placeholder_spans, with_branches
 from translate.text.plurals import without_repeated_forms
@@ -319,6 +320,8 @@ class Value:
         holds: codes of the text that hold other values of the file, such as a selector with its variants.
         wrapped: as that of its unit.
         is_new: whether the file does not have the value, and so a translation equal to its text is written too.
+        key: of the entry that it belongs to; see `translate.documents.earlier`.
+        around: what is written before and after a new value.
     """
 
     start: int
@@ -329,16 +332,25 @@ class Value:
     holds: Sequence[Span] = ()
     wrapped: bool = False
     is_new: bool = False
+    key: Key = ()
+    around: tuple[str, str] = ("", "")
+
+    def placed(self, written: str) -> str:
+        """Return a text, as the file writes it, with what is around it."""
+        before, after = self.around
+        return f"{before}{written}{after}"
 
 
 @dataclass(frozen=True)
 class Values:
-    """A document whose texts are replaced by their translations.
+    """A document whose texts are replaced by their translations; also a `Keyed` one.
 
     Attributes:
         values: in the order of the file; one that holds others is before them.
         stated: edits of where the document states its language, made with the first translation.
         is_icu: whether an apostrophe before a brace is written twice, as one alone would quote the brace.
+        found: what the file has for each key, also if it is no text; None in a format without keys.
+        kept: what an earlier file has in the place of some, as it is written there.
     """
 
     file: Text
@@ -346,16 +358,45 @@ class Values:
     values: Sequence[Value]
     stated: Sequence[Edit] = ()
     is_icu: bool = False
+    found: Sequence[Entry] | None = None
+    kept: Mapping[Key, Entry] = field(default_factory=dict)
 
     @property
     def units(self) -> list[Unit]:
         """The texts, without codes; see `ParsedDocument`."""
-        return [Unit(value.plain.text, value.place, wrapped=value.wrapped) for value in self.values]
+        kept = {key: entry.text for key, entry in self.kept.items()}
+        return [Unit(one.plain.text, one.place, kept.get(one.key), one.wrapped) for one in self.values]
+
+    @cached_property
+    def entries(self) -> Mapping[Key, Entry]:
+        """The entries of the file; see `Keyed`."""
+        return {entry.key: entry for entry in self.found or ()}
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the format has keys; see `Keyed`."""
+        return self.found is not None
+
+    def wants(self, key: Key) -> bool:
+        """Return whether the file has an entry for a key, or gets a plural form; see `Keyed`."""
+        return key in self.entries or key in self._new_keys
+
+    @cached_property
+    def _new_keys(self) -> frozenset[Key]:
+        return frozenset(value.key for value in self.values if value.is_new)
+
+    def keeping(self, kept: Mapping[Key, Entry]) -> "Values":
+        """Return the document with entries of another file; see `Keyed`."""
+        return replace(self, kept=kept)
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file with translations; see `ParsedDocument`."""
         pending = list[Edit]()  # those before the value, the next one last
         for value, translation in zip(reversed(self.values), reversed(translations), strict=True):
+            if value.key in self.kept:
+                if value.is_new:
+                    pending.append(Edit(value.start, value.stop, value.placed(self.kept[value.key].text)))
+                continue
             text = self._written(value, translation)
             if text is None:
                 continue
@@ -367,8 +408,22 @@ class Values:
                 moved = [Edit(edit.start - start, edit.stop - start, edit.text) for edit in inner]
                 text = text.replace(code, edited(code, moved), 1)
             pending.append(Edit(value.start, value.stop, text))
-        stated = self.stated if any(translation is not None for translation in translations) else ()
-        return self.file.encoded(edited(self.file.text, [*reversed(pending), *stated]))
+        kept = [
+            Edit(entry.start, entry.stop, _indented(self.kept[entry.key].text, entry.indent))
+            for entry in self.found or ()
+            if entry.key in self.kept
+        ]
+        stated = self.stated if kept or any(translation is not None for translation in translations) else ()
+        return self._encoded(edited(self.file.text, [*kept, *reversed(pending), *stated]))
+
+    def _encoded(self, text: str) -> bytes:
+        try:
+            return self.file.encoded(text)
+        except UnicodeEncodeError as error:  # in what is kept
+            raise UserError(
+                f"{self.reading.name}: is in {self.file.encoding}, which does not have all characters of the "
+                "translations; convert the file to utf-8"
+            ) from error
 
     def _written(self, value: Value, translation: str | None) -> str | None:
         """Return the new text of a value in the file; None if it stays."""
@@ -386,4 +441,9 @@ class Values:
         except UnwritableError as error:
             self.reading.report(f"{self.reading.name}, {value.place}: is not translated, as the translation {error}")
             return None
-        return text
+        return value.placed(text)
+
+
+def _indented(text: str, indent: str) -> str:
+    """Return a text with an indentation of all lines but the first one."""
+    return re.sub(r"\n(?=[^\r\n])", lambda _: f"\n{indent}", text) if indent else text

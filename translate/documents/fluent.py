@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry, Key
 from translate.documents.edits import Plain, Span, Text, Value, Values, outermost, plain, tag_name, variables
 from translate.text.plurals import ordinal_number, with_number
 
-_ENTRY = re.compile(r"(?P<term>-?)[a-zA-Z][\w-]* *= *", re.ASCII)
-_ATTRIBUTE = re.compile(r"(?:\r?\n *)+\.([a-zA-Z][\w-]*) *= *", re.ASCII)
+_ENTRY = re.compile(r"(?P<name>-?[a-zA-Z][\w-]*) *(?P<sign>=) *", re.ASCII)
+_ATTRIBUTE = re.compile(r"(?:\r?\n *)+\.(?P<name>[a-zA-Z][\w-]*) *(?P<sign>=) *", re.ASCII)
 _SKIPPED = re.compile(r"(?:#[^\n]*| *)(?:\n|\Z)| *\r\n")
 _REST = re.compile(r" *(?:\r?\n|\Z)")
 _WORDS = re.compile(r"(?:[^{}\r\n]|\r(?!\n))*+")
@@ -39,6 +40,8 @@ class _Pattern:
         placeables: where they are; `inner` has the patterns of their variants.
         indents: spaces before each of its lines but a first one beside its name.
         ordinal: of a variant for an ordinal, the variable with that number, and the plural category.
+        key: the name of the message, and that of the attribute.
+        is_text: whether it is one that people read.
     """
 
     start: int
@@ -48,6 +51,8 @@ class _Pattern:
     indents: list[int] = field(default_factory=list)
     is_block: bool = False
     ordinal: tuple[str, str] | None = None
+    key: Key = ()
+    is_text: bool = True
 
 
 class _Parser:
@@ -56,8 +61,8 @@ class _Parser:
     def __init__(self, file: Text, reading: Reading) -> None:
         self._file, self._reading, self._text = file, reading, file.text
 
-    def patterns(self) -> Iterator[_Pattern]:
-        """Yield the patterns that are texts."""
+    def patterns(self) -> Iterator[tuple[_Pattern, Entry]]:
+        """Yield the patterns of messages, terms and their attributes."""
         place = 0
         while place < len(self._text):
             if skipped := _SKIPPED.match(self._text, place):
@@ -66,16 +71,23 @@ class _Parser:
             entry = _ENTRY.match(self._text, place)
             if not entry:
                 raise self._file.damaged(self._reading, place, "is not Fluent; correct it")
+            name = entry["name"]
             pattern, place = self._pattern(entry.end(), 0)
-            yield pattern
+            yield pattern, self._entry((name,), entry.end("sign"), pattern)
             while attribute := _ATTRIBUTE.match(self._text, place):
                 pattern, place = self._pattern(attribute.end(), 0)
-                if not entry["term"] and attribute[1] not in _KEYS:
-                    yield pattern
+                pattern.is_text = not name.startswith("-") and attribute["name"] not in _KEYS
+                yield pattern, self._entry((name, attribute["name"]), attribute.end("sign"), pattern)
             rest = _REST.match(self._text, place)
             if not rest:
                 raise self._file.damaged(self._reading, place, "is not Fluent; correct it")
             place = rest.end()
+
+    def _entry(self, key: Key, start: int, pattern: _Pattern) -> Entry:
+        """Return what the file has for a key, with the variants in it and the line break before a block."""
+        pattern.key = key
+        text = self._text[start : pattern.stop]
+        return Entry(key, start, pattern.stop, text, is_empty=not text.strip())
 
     def _pattern(self, place: int, depth: int) -> tuple[_Pattern, int]:
         """Return the pattern that begins here, and where its last line ends."""
@@ -137,12 +149,13 @@ def read(data: bytes, reading: Reading) -> Values:
     """Divide a file; each value, attribute and variant is a text."""
     file = Text.read(data, reading)
     tag, newline = tag_name(file.text), "\r\n" if "\r\n" in file.text else "\n"
-    patterns = _Parser(file, reading).patterns()
-    values = [value for pattern in patterns for value in _values(file, pattern, reading, tag, newline)]
-    return Values(file, reading, values)
+    patterns = list(_Parser(file, reading).patterns())
+    texts = [pattern for pattern, _ in patterns if pattern.is_text]
+    values = [value for one in texts for value in _values(file, one, one.key, reading, tag, newline)]
+    return Values(file, reading, values, found=[entry for _, entry in patterns])
 
 
-def _values(file: Text, pattern: _Pattern, reading: Reading, tag: str, newline: str) -> Iterator[Value]:
+def _values(file: Text, pattern: _Pattern, key: Key, reading: Reading, tag: str, newline: str) -> Iterator[Value]:
     """Yield the value of a pattern, if it has words, and those within it."""
     source = _dedented(file, pattern)
     rest, end = list[str](), 0
@@ -156,9 +169,9 @@ def _values(file: Text, pattern: _Pattern, reading: Reading, tag: str, newline: 
         place = file.line_of(pattern.start)
         indent = " " * min(pattern.indents, default=4)
         encode = partial(_encoded, line=newline + indent, is_block=pattern.is_block)
-        yield Value(pattern.start, pattern.stop, body, encode, place, holds, wrapped=True)
+        yield Value(pattern.start, pattern.stop, body, encode, place, holds, wrapped=True, key=key)
     for one in pattern.inner:
-        yield from _values(file, one, reading, tag, newline)
+        yield from _values(file, one, key, reading, tag, newline)
 
 
 def _ordinal(expression: str) -> str:

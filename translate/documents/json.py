@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry, Item, Key, below, items
 from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, is_icu, plain, tag_name, variables
 from translate.errors import UserError
 from translate.text.plurals import ordinal_number, plural_categories, with_number
@@ -134,24 +135,40 @@ def decoded(file: Text, node: Node) -> str:
 def read(data: bytes, reading: Reading) -> Values:
     """Divide a file; each string of a message is a text."""
     file = Text.read(data, reading)
-    root = parse(file, reading)
+    everything = root = parse(file, reading)
     if reading.name.lower().endswith(".arb"):
         if root.kind != "object":
             raise UserError(f"{reading.name}: is not ARB, which is an object; correct it")
-        messages = [part for part in root.parts if part.kind == "string" and not part.key.startswith("@")]
+        scalars = [part for part in root.parts if part.kind in _SCALARS]
+        messages: list[tuple[Key, Node]] = [((part.key,), part) for part in scalars if not part.key.startswith("@")]
         stated = root.member("@@locale")
     else:
-        stated, everything = root.member("locale"), root.member("translations")
-        if stated is None or everything is None:
-            stated, everything = None, root
-        messages = list(_messages(everything))
+        stated, translations = root.member("locale"), root.member("translations")
+        if stated and translations:
+            everything = translations
+        else:
+            stated = None
+        messages = list(_messages(file, everything))
     writer, tag = Writer.of(file), tag_name(file.text)
-    values = [value for node in messages for value in _values(file, node, reading, writer, tag)]
+    values = [value for key, node in messages for value in _values(file, key, node, reading, writer, tag)]
     if not reading.name.lower().endswith(".arb"):
         values = sorted(
-            [*values, *_new_forms(file, root, reading, writer, tag)], key=lambda value: (value.start, value.stop)
+            [*values, *_new_forms(file, everything, reading, writer, tag)], key=lambda value: (value.start, value.stop)
         )
-    return Values(file, reading, values, list(_stated(file, stated, reading)), is_icu=_is_icu(file, reading))
+    return Values(
+        file,
+        reading,
+        values,
+        list(_stated(file, stated, reading)),
+        is_icu=_is_icu(file, reading),
+        found=[_entry(file, key, node) for key, node in messages],
+    )
+
+
+def _entry(file: Text, key: Key, node: Node) -> Entry:
+    """Return what a file has for a key; a string that is blank, and null, say nothing."""
+    text = file.text[node.start : node.stop]
+    return Entry(key, node.start, node.stop, text, is_empty=text == "null" or not str(json.loads(text)).strip())
 
 
 def _stated(file: Text, node: Node | None, reading: Reading) -> Iterator[Edit]:
@@ -169,18 +186,35 @@ def _is_icu(file: Text, reading: Reading) -> bool:
     return '"defaultMessage"' in file.text or is_icu(file.text)
 
 
-def _messages(root: Node) -> Iterator[Node]:
-    """Yield the strings that are texts, in the order of the file."""
-    waiting = [root]
+_SCALARS = ("string", "other")  # the kinds of values without parts
+
+
+def _messages(file: Text, root: Node) -> Iterator[tuple[Key, Node]]:
+    """Yield the messages with their keys, in the order of the file: strings that are texts, numbers and the like."""
+    waiting: list[tuple[Key, Node]] = [((), root)]
     while waiting:
-        node = waiting.pop()
-        if node.kind == "string":
-            yield node
+        key, node = waiting.pop()
+        if node.kind in _SCALARS:
+            yield key, node
         elif only := _only(node):
-            waiting.append(only)
+            waiting.append((below(key, only.key), only))
         else:
-            parts = [part for part in node.parts if node is not root or part.key != _SETTINGS]
-            waiting += [part for part in reversed(parts) if not part.key.startswith(("@", "$", "//"))]
+            parts = [part for part in _parts(file, node) if node is not root or part[0] != _SETTINGS]
+            waiting += [(below(key, own), part) for own, part in reversed(parts) if not _is_about(own)]
+
+
+def _is_about(key: str | Item) -> bool:
+    """Return whether a part of an object is no message, but about the others."""
+    return isinstance(key, str) and key.startswith(("@", "$", "//"))
+
+
+def _parts(file: Text, node: Node) -> list[tuple[str | Item, Node]]:
+    """Return the parts of a node with their keys."""
+    if node.kind == "object":
+        return [(part.key, part) for part in node.parts]
+    ids = [part.member("id") for part in node.parts]
+    names = items(decoded(file, one) if one and one.kind == "string" else "" for one in ids)
+    return list(zip(names, node.parts, strict=True))
 
 
 def _only(node: Node) -> Node | None:
@@ -212,14 +246,14 @@ def find_codes(text: str) -> list[Span]:
     return variables(text, _LINK)
 
 
-def _values(file: Text, node: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
+def _values(file: Text, key: Key, node: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is blank or an identifier."""
-    text = decoded(file, node)
+    text = decoded(file, node) if node.kind == "string" else ""
     if text.strip() and not IDENTIFIER.fullmatch(text):
         encode = partial(writer.string, like=file.text[node.start : node.stop])
         form = _FORM.fullmatch(node.key)
         body = _form(text, form[3], reading, tag) if form and form[2] else plain(text, find_codes, tag)
-        yield Value(node.start, node.stop, body, encode, file.line_of(node.start))
+        yield Value(node.start, node.stop, body, encode, file.line_of(node.start), key=key)
 
 
 # Plurals of i18next
@@ -240,10 +274,10 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
     """Yield the plural forms that the target language has, and an object with plural forms has not."""
     cardinal, ordinal = plural_categories(reading.target), plural_categories(reading.target, ordinal=True)
     source = plural_categories(reading.source), plural_categories(reading.source, ordinal=True)
-    waiting = [root]
+    waiting: list[tuple[Key, Node]] = [((), root)]
     while waiting:
-        node = waiting.pop()
-        waiting += node.parts
+        path, node = waiting.pop()
+        waiting += [(below(path, key), part) for key, part in _parts(file, node)]
         forms: dict[tuple[str, bool], dict[str, Node]] = {}
         for part in node.parts:
             if part.kind == "string" and (match := _FORM.fullmatch(part.key)):
@@ -257,12 +291,16 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
             between = re.sub(r'^"(?:[^"\\]|\\.)*"', "", file.text[other.key_start : other.start])
             for category in ordinal if is_ordinal else cardinal:
                 if category not in found and text.strip():
-                    key = writer.string(f"{name}{'_ordinal' if is_ordinal else ''}_{category}")
-                    like = file.text[other.start : other.stop]
-
-                    def encode(text: str, before: str = before + key + between, like: str = like) -> str:
-                        return f",{before}{writer.string(text, like)}"
-
+                    key = f"{name}{'_ordinal' if is_ordinal else ''}_{category}"
+                    encode = partial(writer.string, like=file.text[other.start : other.stop])
                     body = _form(text, category, reading, tag) if is_ordinal else plain(text, find_codes, tag)
-                    place = file.line_of(other.start)
-                    yield Value(other.stop, other.stop, body, encode, place, is_new=True)
+                    yield Value(
+                        other.stop,
+                        other.stop,
+                        body,
+                        encode,
+                        file.line_of(other.start),
+                        is_new=True,
+                        key=below(path, key),
+                        around=(f",{before}{writer.string(key)}{between}", ""),
+                    )

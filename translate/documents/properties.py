@@ -5,11 +5,12 @@ encoding does not have is escaped; in a file that has only letters of ASCII, so 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from translate.documents import message_format
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry
 from translate.documents.edits import Text, Value, Values, plain, tag_name, variables
 from translate.errors import UserError
 
@@ -22,6 +23,7 @@ _LINE = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(\r\n|\r|\n)[ \t\f]*|([\s\S]?))")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _ESCAPES = {character: f"\\{name}" for name, character in _NAMED.items()} | {"\\": "\\\\"}
+_LETTER = re.compile(r"\\?([^\x00-\x7f])|\\[\s\S]")  # that is not of ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,28 +33,41 @@ def read(data: bytes, reading: Reading) -> Values:
         file = Text.read(data, reading)
     except UserError:
         file = Text.read(data, reading, "iso-8859-1")
-    return Values(file, reading, list(_values(file, reading)))
+    entries = list(_entries(file, reading))
+    return Values(file, reading, list(_values(file, entries, reading)), found=entries)
 
 
-def _values(file: Text, reading: Reading) -> Iterator[Value]:
-    found, place = list[tuple[int, str]](), 0
+def _entries(file: Text, reading: Reading) -> Iterator[Entry]:
+    """Yield the values with their keys; a key alone has no place for one."""
+    place = 0
     while place < len(file.text):
         match = _LINE.match(file.text, place)
         assert match  # each line is a comment, or has a key
         place = match.end()
-        if match["value"]:
-            found.append((match.start("value"), match["value"]))
+        if match["key"] is not None and (match["value"] or match.start("value") > match.end("key")):
+            key, value = _decoded(match["key"], file, match.start("key"), reading), match["value"]
+            is_empty = not _decoded(value, file, match.start("value"), reading).strip()
+            # Escaped letters are the same in a file of another encoding, too.
+            text = (
+                value if file.encoding != "iso-8859-1" else _LETTER.sub(lambda m: _code(m[1]) if m[1] else m[0], value)
+            )
+            yield Entry((key,), *match.span("value"), text, is_empty=is_empty)
+
+
+def _values(file: Text, entries: Sequence[Entry], reading: Reading) -> Iterator[Value]:
+    found = [(entry.start, file.text[entry.start : entry.stop]) for entry in entries]
     texts = [_decoded(raw, file, start, reading) for start, raw in found]
     plain_texts = [text for text in texts if "'" in text and not re.search(r"\{\d", text)]
     always = bool(plain_texts) and all(message_format.doubles_apostrophes(text, always=False) for text in plain_texts)
     letters = _Letters.of(file)
     tag = tag_name(file.text)
-    for (start, raw), text in zip(found, texts, strict=True):
+    for entry, (_, raw), text in zip(entries, found, texts, strict=True):
         if text.strip() and not _SURROGATE.search(text):
-            yield _value(file, start, raw, text, message_format.doubles_apostrophes(text, always=always), letters, tag)
+            is_format = message_format.doubles_apostrophes(text, always=always)
+            yield _value(file, entry, raw, text, is_format, letters, tag)
 
 
-def _value(file: Text, start: int, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str) -> Value:
+def _value(file: Text, entry: Entry, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str) -> Value:
     """Return the value of a key."""
     source = message_format.read(text) if is_format else text
     body = plain(source, lambda text: variables(text, message_format.QUOTED), tag)
@@ -60,7 +75,7 @@ def _value(file: Text, start: int, raw: str, text: str, is_format: bool, letters
     def encode(translation: str) -> str:
         return letters.wrapped(message_format.written(translation) if is_format else translation, raw)
 
-    return Value(start, start + len(raw), body, encode, file.line_of(start))
+    return Value(entry.start, entry.stop, body, encode, file.line_of(entry.start), key=entry.key)
 
 
 # Letters
@@ -131,8 +146,12 @@ class _Letters:
         return "".join(joined)
 
     def _code(self, character: str) -> str:
-        units = character.encode("utf-16-be", "surrogatepass")
-        return "".join(f"\\u{int.from_bytes(units[i : i + 2], 'big'):{self.form}}" for i in range(0, len(units), 2))
+        return _code(character, self.form)
+
+
+def _code(character: str, form: str = "04x") -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{int.from_bytes(units[i : i + 2], 'big'):{form}}" for i in range(0, len(units), 2))
 
 
 def _filled(text: str, width: int) -> Iterator[str]:

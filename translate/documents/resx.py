@@ -5,11 +5,12 @@ whose comment begins with {Locked}. With {Locked="Azure"} in the comment, these 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry
 from translate.documents.edits import (
     Span,
     Text,
@@ -32,12 +33,13 @@ _WORDS = re.compile(r'"([^"]*)"')
 
 @dataclass
 class _Data:
-    """An entry: its name, where its value is in the file, and the text of that and of its comment."""
+    """An entry: its name, where its value is in the file, in characters, and the text of that and of its comment."""
 
     name: str
     is_text: bool
     start: int = 0
     stop: int = 0
+    has_place: bool = True
     value: list[Token] = field(default_factory=list)
     comment: str = ""
 
@@ -45,24 +47,38 @@ class _Data:
 def read(data: bytes, reading: Reading) -> Values:
     """Divide a file of resources; see `Format.read`."""
     converted, encoding = decoded(data, reading.name)
-    entries = [one for one in _entries(converted, reading) if _is_translated(one)]
+    everything = list(_entries(converted, reading))
+    entries = [one for one in everything if _is_translated(one)]
     file, newline = Text(converted.decode(), encoding), "\r\n" if b"\r\n" in converted else "\n"
     texts = "\n".join(_text(one) for one in entries)
     tag = tag_name(texts)
-    values, start, place = list[Value](), 0, 0
-    for one in entries:
-        span = []
-        for at in (one.start, one.stop):  # bytes to characters
-            place, start = place + len(converted[start:at].decode()), at
-            span.append(place)
-        values.append(_value(one, span, tag, file, newline))
-    return Values(file, reading, values, is_icu=is_icu(texts))
+    values = [_value(one, tag, file, newline) for one in entries]
+    return Values(
+        file,
+        reading,
+        values,
+        is_icu=is_icu(texts),
+        found=[_entry(one, file) for one in everything if _may_be_kept(one)],
+    )
+
+
+def _may_be_kept(entry: _Data) -> bool:
+    """Return whether an earlier translation may have its own value of an entry, unlike names of a designer of forms."""
+    return entry.has_place and not entry.name.startswith(">>") and not _is_locked(entry)
+
+
+def _entry(data: _Data, file: Text) -> Entry:
+    text = file.text[data.start : data.stop]
+    return Entry((data.name,), data.start, data.stop, text, is_empty=not _text(data).strip())
 
 
 def _entries(data: bytes, reading: Reading) -> Iterator[_Data]:
     """Yield the entries with a value."""
-    path, entry = list[str](), _Data("", is_text=False)
+    path, entry, shift = list[str](), _Data("", is_text=False), 0
     for token in tokens(data, reading.name):
+        start = token.start - shift  # in characters
+        stop = start + len(token.raw.decode())
+        shift += len(token.raw) - (stop - start)
         if token.kind is Kind.START:
             path.append(token.name)
             if path[0] != "root":
@@ -74,11 +90,12 @@ def _entries(data: bytes, reading: Reading) -> Iterator[_Data]:
                     name, is_text=is_string and "mimetype" not in token.attributes and not name.startswith(">>")
                 )
             elif path == ["root", "data", "value"]:
-                entry.start = entry.stop = token.start + len(token.raw)
+                entry.start = entry.stop = stop
+                entry.has_place = not token.raw.endswith(b"/>")
         elif token.kind is Kind.END:
             if path == ["root", "data", "value"]:
-                entry.stop = max(token.start, entry.start)
-            elif path == ["root", "data"] and entry.value:
+                entry.stop = max(start, entry.start)
+            elif path == ["root", "data"] and entry.stop:
                 yield entry
             path.pop()
         elif path == ["root", "data", "value"]:
@@ -93,12 +110,16 @@ def _text(entry: _Data) -> str:
 
 def _is_translated(entry: _Data) -> bool:
     """Return whether the value of an entry is text in sight, and no comment of XML is in it."""
-    locked = _LOCKED.match(entry.comment.strip())
     has_rest = any(token.kind not in (Kind.TEXT, Kind.CDATA) for token in entry.value)
-    return entry.is_text and not (locked and not locked[1]) and not has_rest and bool(_text(entry).strip())
+    return entry.is_text and not _is_locked(entry) and not has_rest and bool(_text(entry).strip())
 
 
-def _value(entry: _Data, span: Sequence[int], tag: str, file: Text, newline: str) -> Value:
+def _is_locked(entry: _Data) -> bool:
+    locked = _LOCKED.match(entry.comment.strip())
+    return locked is not None and not locked[1]
+
+
+def _value(entry: _Data, tag: str, file: Text, newline: str) -> Value:
     text = _text(entry)
     locked = [word for match in _LOCKED.finditer(entry.comment) for word in _WORDS.findall(match[1] or "") if word]
     pattern = re.compile("|".join(map(re.escape, locked))) if locked else None
@@ -115,5 +136,5 @@ def _value(entry: _Data, span: Sequence[int], tag: str, file: Text, newline: str
             return f"<![CDATA[{written.replace(']]>', ']]]]><![CDATA[>')}]]>"
         return escape(written).encode(file.encoding, "xmlcharrefreplace").decode(file.encoding)
 
-    start, stop = span
-    return Value(start=start, stop=stop, plain=plain(bare, codes, tag), encode=encode, place=f"entry {entry.name!r}")
+    body, place = plain(bare, codes, tag), f"entry {entry.name!r}"
+    return Value(entry.start, entry.stop, body, encode, place, key=(entry.name,))

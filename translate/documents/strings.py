@@ -1,10 +1,11 @@
 """Strings of Apple (.strings): the value of each key, in UTF-8 or UTF-16, with its escapes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry
 from translate.documents.edits import Text, Value, Values, is_icu, plain, tag_name
 from translate.documents.xcstrings import find_codes
 
@@ -24,22 +25,23 @@ def read(data: bytes, reading: Reading) -> Values:
     is_wide = data[1:2] == b"\0" or data[:1] == b"\0"  # the first character is of ASCII, and no mark is before it
     encoding = ("utf-16-be" if data[:1] == b"\0" else "utf-16-le") if is_wide else "utf-8"
     file = Text.read(data, reading, encoding)
-    return Values(file, reading, list(_values(file, reading)), is_icu=is_icu(file.text))
+    entries = list(_entries(file, reading))
+    return Values(file, reading, list(_values(file, entries)), is_icu=is_icu(file.text), found=entries)
 
 
-def _values(file: Text, reading: Reading) -> Iterator[Value]:
+def _values(file: Text, entries: Sequence[Entry]) -> Iterator[Value]:
     tag = tag_name(file.text)
-    for start, stop in _spans(file, reading):
-        raw = file.text[start:stop]
-        text = _decoded(raw[1:-1]) if raw[0] in "\"'" else ""  # a bare value is a name
+    for entry in entries:
+        start, stop, raw = entry.start, entry.stop, entry.text
+        text = _said(raw) if raw[0] in "\"'" else ""  # a bare value is a name
         if text.strip():
             place = file.line_of(start)
-            yield Value(start, stop, plain(text, find_codes, tag), partial(_encoded, like=raw), place)
+            yield Value(start, stop, plain(text, find_codes, tag), partial(_encoded, like=raw), place, key=entry.key)
 
 
-def _spans(file: Text, reading: Reading) -> Iterator[tuple[int, int]]:
-    """Yield where the values are; UserError if the file is not of keys and values."""
-    place, expected = 0, "key"
+def _entries(file: Text, reading: Reading) -> Iterator[Entry]:
+    """Yield the values with their keys; UserError if the file is not of keys and values."""
+    place, expected, key = 0, "key", ""
     while place < len(file.text):
         match = _TOKEN.match(file.text, place)
         kind = match.lastgroup if match else None
@@ -49,8 +51,10 @@ def _spans(file: Text, reading: Reading) -> Iterator[tuple[int, int]]:
             continue
         if match is None or token not in _NEXT[expected]:
             raise file.damaged(reading, place, 'is not "key" = "value"; of the strings of Apple; correct it')
-        if expected == "value":
-            yield match.span()
+        if expected == "key":
+            key = _said(match[0])
+        elif expected == "value":
+            yield Entry((key,), *match.span(), match[0], is_empty=not _said(match[0]).strip())
         expected, place = _NEXT[expected][token], match.end()
     if expected != "key":
         raise file.damaged(reading, place, "ends within a string; complete it")
@@ -63,6 +67,11 @@ _NEXT = {
     "value": {"string": "end"},
     "end": {";": "key"},
 }
+
+
+def _said(token: str) -> str:
+    """Return the text of a string, with quotation marks or without."""
+    return _decoded(token[1:-1]) if token[0] in "\"'" else token
 
 
 def _decoded(raw: str) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from xml.sax.saxutils import escape
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry, Key, below
 from translate.documents.edits import Text, Value, Values, plain, tag_name
 from translate.documents.xcstrings import find_codes
 from translate.documents.xml import Kind, decoded, tokens
@@ -22,15 +23,22 @@ _PLURAL = "NSStringPluralRuleType"
 
 @dataclass
 class _String:
-    """A string of a dictionary: its key, where its text is in the file, and where its elements start and stop."""
+    """A string of a dictionary: its key, where its text is in the file, and where its elements start and stop.
+
+    Attributes:
+        path: its key after those of the dictionaries around it.
+        has_place: whether it has two tags, with a text between them.
+    """
 
     key: str
+    path: Key
     text: str
     start: int
     stop: int
     first: int
     last: int
     is_plain: bool = True
+    has_place: bool = True
 
 
 @dataclass
@@ -51,7 +59,13 @@ def read(data: bytes, reading: Reading) -> Values:
     file = Text(converted.decode(), encoding)
     tag = tag_name(file.text)
     found = [value for strings in rules for value in _values(file, strings, reading, tag)]
-    return Values(file, reading, sorted(found, key=lambda value: (value.start, value.stop)))
+    entries = [
+        Entry(one.path, one.start, one.stop, file.text[one.start : one.stop], is_empty=not one.text.strip())
+        for strings in rules
+        for one in strings
+        if one.key not in _NO_TEXTS and one.has_place
+    ]
+    return Values(file, reading, sorted(found, key=lambda value: (value.start, value.stop)), found=entries)
 
 
 def _rules(data: bytes, reading: Reading) -> Iterator[Sequence[_String]]:
@@ -77,7 +91,11 @@ def _rules(data: bytes, reading: Reading) -> Iterator[Sequence[_String]]:
                 opened[-1].key, opened[-1].first = text, start
             elif token.name == "string" and path[-1:] == ["dict"]:
                 key, first = opened[-1].key, opened[-1].first
-                opened[-1].strings.append(_String(key, text, inside, max(at, inside), first, stop, is_plain))
+                own: Key = ()
+                for one in opened:
+                    own = below(own, one.key)
+                found = _String(key, own, text, inside, max(at, inside), first, stop, is_plain, has_place=at < stop)
+                opened[-1].strings.append(found)
         elif token.kind is Kind.TEXT:
             text += token.text
         else:
@@ -89,7 +107,7 @@ def _values(file: Text, strings: Sequence[_String], reading: Reading, tag: str) 
     texts = {one.key: one for one in strings if one.key not in _NO_TEXTS and one.text.strip() and one.is_plain}
     for one in texts.values():
         body = plain(one.text, find_codes, tag)
-        yield Value(one.start, one.stop, body, partial(_encoded, file), file.line_of(one.start))
+        yield Value(one.start, one.stop, body, partial(_encoded, file), file.line_of(one.start), key=one.path)
     is_plural = any(one.key == _NO_TEXTS[0] and one.text.strip() == _PLURAL for one in strings)
     if not is_plural or not {*plural_categories(reading.source)} <= {*texts}:
         return
@@ -99,12 +117,16 @@ def _values(file: Text, strings: Sequence[_String], reading: Reading, tag: str) 
     between = file.text[other.first : other.start].replace("other", "{}", 1)
     for category in plural_categories(reading.target):
         if category not in texts:
-
-            def encode(text: str, before: str = space + between.replace("{}", category)) -> str:
-                return f"{before}{_encoded(file, text)}</string>"
-
-            body = plain(other.text, find_codes, tag)
-            yield Value(other.last, other.last, body, encode, file.line_of(other.start), is_new=True)
+            yield Value(
+                other.last,
+                other.last,
+                plain(other.text, find_codes, tag),
+                partial(_encoded, file),
+                file.line_of(other.start),
+                is_new=True,
+                key=below(other.path[:-1], category),
+                around=(space + between.replace("{}", category), "</string>"),
+            )
 
 
 def _encoded(file: Text, text: str) -> str:

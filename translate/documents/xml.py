@@ -796,8 +796,12 @@ class Part:
     contents: list[Content]
     encoding: str
 
-    def write(self, written: Mapping[Content, Sequence[Piece]]) -> bytes:
-        """Return the file with other pieces for some texts; without any, the file that was read."""
+    def write(self, written: Mapping[Content, Sequence[Piece]], *, is_translated: bool = False) -> bytes:
+        """Return the file with other pieces for some texts; without any, the file that was read.
+
+        Args:
+            is_translated: whether the file is a translation without them, too.
+        """
         out, waiting = list[bytes](), [iter(self.pieces)]
         while waiting:
             piece = next(waiting[-1], None)
@@ -806,7 +810,7 @@ class Part:
             elif isinstance(piece, bytes):
                 out.append(piece)
             elif isinstance(piece, Change):
-                out.append(piece.new if written else piece.old)
+                out.append(piece.new if written or is_translated else piece.old)
             else:
                 waiting.append(iter(written.get(piece, piece.raw)))
         return encoded(b"".join(out), self.encoding)
@@ -818,6 +822,8 @@ class Parts:
     Args:
         parts: by the names of their files.
     """
+
+    is_translated = False  # before any text is
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self._parts = parts
@@ -843,7 +849,7 @@ class Parts:
                     written[content] = content.write(text, self._tag)
                 except UserError as error:
                     content.place.report(str(error))
-        return {name: part.write(written) for name, part in self._parts.items()}
+        return {name: part.write(written, is_translated=self.is_translated) for name, part in self._parts.items()}
 
     def write(self, translations: Sequence[str | None]) -> bytes:
         """Return the file of a document with one part."""

@@ -10,11 +10,13 @@ symbol of Ruby (`:year`), or a pattern of dates (`%d.%m.%Y`).
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import yaml
 
 from translate.documents.document import Reading
+from translate.documents.earlier import Entry, Key, below, items
 from translate.documents.edits import Edit, Text, UnwritableError, Value, Values, is_icu, plain, tag_name
 from translate.documents.json import IDENTIFIER, find_codes
 from translate.errors import UserError
@@ -30,6 +32,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _SYMBOL = re.compile(r":\w+")
 _DATE_PART = re.compile(r"%[-^#_0]?[A-Za-z]")
 _LETTER = re.compile(r"[^\W\d_]")
+_NULL = "tag:yaml.org,2002:null"
 _CATEGORIES = frozenset(("zero", "one", "two", "few", "many", "other"))
 _ABOUT = frozenset(("description", "id", "hash", "leftDelim", "rightDelim"))
 
@@ -47,22 +50,37 @@ def read(data: bytes, reading: Reading) -> Values:
     except RecursionError as error:
         raise UserError(f"{reading.name}: is nested too deeply; divide it") from error
     tag = tag_name(file.text)
-    values = [value for root in roots for value in _values(file, root, reading, tag)]
-    stated = [edit for root in roots for edit in _stated(root, reading)]
+    keys = items([""] * len(roots)) if len(roots) > 1 else []  # of files in a file
+    starts = [_Place(root, (*keys[n : n + 1],)) for n, root in enumerate(roots)]
+    places = [place for start in starts for place in _places(_messages(start, reading))]
+    scalars = [place for place in places if isinstance(place.node, yaml.ScalarNode)]
+    values = [value for place in scalars for value in _value(file, place.node, place, tag)]
+    values += [value for place in places if place.is_plural for value in _new_forms(file, place, reading, tag)]
     return Values(
-        file, reading, sorted(values, key=lambda value: (value.start, value.stop)), stated, is_icu=is_icu(file.text)
+        file,
+        reading,
+        sorted(values, key=lambda value: (value.start, value.stop)),
+        [edit for root in roots for edit in _stated(root, reading)],
+        is_icu=is_icu(file.text),
+        found=[entry for place in scalars for entry in _entry(file, place.node, place)],
     )
 
 
-def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:
-    """Yield the edit of the language that is the only key of a file."""
+def _language(root: yaml.Node, reading: Reading) -> yaml.ScalarNode | None:
+    """Return the key that is the language of a file, if that is its only one."""
     if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
-        return
+        return None
     key, messages = root.value[0]
     if not isinstance(messages, yaml.MappingNode) or not _LANGUAGE.fullmatch(key.value):
-        return
+        return None
     is_source = not reading.source or without_region(key.value) == without_region(reading.source)
-    if (is_source or reading.is_target(key.value)) and not reading.is_stated(key.value):
+    return key if is_source or reading.is_target(key.value) else None
+
+
+def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:
+    """Yield the edit of the language of a file."""
+    key = _language(root, reading)
+    if key and not reading.is_stated(key.value):
         start = key.end_mark.index - len(key.value) - (key.style is not None)
         yield Edit(start, start + len(key.value), reading.target)
 
@@ -70,21 +88,48 @@ def _stated(root: yaml.Node, reading: Reading) -> Iterator[Edit]:
 # Texts
 
 
-def _values(file: Text, root: yaml.Node, reading: Reading, tag: str) -> Iterator[Value]:
-    """Yield the texts of a file. A node with an anchor is visited once, however many aliases it has."""
-    waiting, visited = [(root, False)], set[int]()
+@dataclass(frozen=True)
+class _Place:
+    """A node of a file.
+
+    Attributes:
+        indent: columns before the key or the item that it is; within brackets and braces, before that in lines.
+        is_plural: whether it is a mapping of the forms of a plural, in lines of its own.
+    """
+
+    node: yaml.Node
+    key: Key
+    indent: int = 0
+    in_flow: bool = False
+    is_plural: bool = False
+
+
+def _messages(root: _Place, reading: Reading) -> _Place:
+    """Return where the messages of a file are, whose keys do not begin with its language."""
+    key = _language(root.node, reading)
+    return replace(root, node=root.node.value[0][1], indent=key.start_mark.column) if key else root
+
+
+def _places(root: _Place) -> Iterator[_Place]:
+    """Yield the messages of a file and its plurals. A node with an anchor is visited once, whatever aliases it has."""
+    waiting, visited = [root], set[int]()
     while waiting:
-        node, in_flow = waiting.pop()
+        place = waiting.pop()
+        node = place.node
         if id(node) in visited:
             continue
         visited.add(id(node))
         if isinstance(node, yaml.ScalarNode):
-            yield from _value(file, node, in_flow, tag)
+            yield place
             continue
-        in_flow = in_flow or node.flow_style
+        in_flow = place.in_flow or bool(node.flow_style)
         if isinstance(node, yaml.SequenceNode):
-            waiting += [(part, in_flow) for part in node.value]
+            indent = place.indent if in_flow else node.start_mark.column
+            names = items(_id(part) for part in node.value)
+            pairs = zip(names, node.value, strict=True)
+            waiting += [_Place(part, below(place.key, name), indent, in_flow) for name, part in pairs]
             continue
+        columns = {id(part): place.indent if in_flow else key.start_mark.column for key, part in node.value}
         members = [(key.value if isinstance(key, yaml.ScalarNode) else "", part) for key, part in node.value]
         keys = {key for key, _ in members}
         is_plural = "other" in keys <= _CATEGORIES | _ABOUT
@@ -92,12 +137,34 @@ def _values(file: Text, root: yaml.Node, reading: Reading, tag: str) -> Iterator
             members = [(key, part) for key, part in members if key == "translation"]
         elif is_plural:
             members = [(key, part) for key, part in members if key in _CATEGORIES]
-        waiting += [(part, in_flow) for key, part in members if not key.startswith(("@", "$", "//"))]
+        waiting += [
+            _Place(part, below(place.key, key), columns[id(part)], in_flow)
+            for key, part in members
+            if not key.startswith(("@", "$", "//"))
+        ]
         if is_plural and not in_flow:
-            yield from _new_forms(file, node, reading, tag)
+            yield replace(place, is_plural=True)
 
 
-def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterator[Value]:
+def _id(node: yaml.Node) -> str:
+    """Return the name of a message in a list; "" if it has none."""
+    members = node.value if isinstance(node, yaml.MappingNode) else []
+    return next((str(part.value) for key, part in members if key.value == "id" and part.tag == STRING), "")
+
+
+def _entry(file: Text, node: yaml.ScalarNode, place: _Place) -> Iterator[Entry]:
+    """Yield what a file has for a key, if it has anything."""
+    start, stop = _span(file, node)
+    raw = file.text[start:stop].rstrip()
+    if raw and not raw.startswith("#"):
+        columns = [len(spaces) for spaces in re.findall(r"\n( *)(?=[^ \r\n])", raw)]
+        indent = min([place.indent, *columns])
+        text = re.sub(rf"\n {{0,{indent}}}", "\n", raw)
+        is_empty = not node.value.strip() or node.tag == _NULL
+        yield Entry(place.key, start, start + len(raw), text, is_empty, " " * indent)
+
+
+def _value(file: Text, node: yaml.ScalarNode, place: _Place, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is no text."""
     text = node.value.rstrip("\n") if node.style in ("|", ">") else node.value
     if node.tag != STRING or not text.strip() or IDENTIFIER.fullmatch(text) or _SYMBOL.fullmatch(text):
@@ -115,8 +182,8 @@ def _value(file: Text, node: yaml.ScalarNode, in_flow: bool, tag: str) -> Iterat
         start, stop = start + (header.end() if node.style == "|" else 0), stop - len(body) + len(body.rstrip())
         encode: Callable[[str], str] = partial(_block, header[0], node.style == ">", indent)
     else:
-        encode = partial(_scalar, written, in_flow)
-    yield Value(start, stop, plain(text, find_codes, tag), encode, file.line_of(start))
+        encode = partial(_scalar, written, place.in_flow)
+    yield Value(start, stop, plain(text, find_codes, tag), encode, file.line_of(start), key=place.key)
 
 
 def _span(file: Text, node: yaml.ScalarNode) -> tuple[int, int]:
@@ -126,9 +193,9 @@ def _span(file: Text, node: yaml.ScalarNode) -> tuple[int, int]:
     return match.end(), node.end_mark.index
 
 
-def _new_forms(file: Text, node: yaml.MappingNode, reading: Reading, tag: str) -> Iterator[Value]:
+def _new_forms(file: Text, place: _Place, reading: Reading, tag: str) -> Iterator[Value]:
     """Yield the plural forms that the target language has, and a mapping in lines of its own has not."""
-    members = {key.value: (key, part) for key, part in node.value}
+    members = {key.value: (key, part) for key, part in place.node.value}
     key, other = members["other"]
     if not isinstance(other, yaml.ScalarNode) or other.style in ("|", ">") or not other.value.strip():
         return
@@ -141,11 +208,10 @@ def _new_forms(file: Text, node: yaml.MappingNode, reading: Reading, tag: str) -
     body = plain(other.value, find_codes, tag)
     for category in plural_categories(reading.target):
         if category not in members:
-
-            def encode(text: str, before: str = f"{indent}{category}: ") -> str:
-                return before + _scalar(file.text[start:stop], False, text)
-
-            yield Value(end, end, body, encode, file.line_of(start), is_new=True)
+            encode = partial(_scalar, file.text[start:stop], False)
+            around = (f"{indent}{category}: ", "")
+            own = below(place.key, category)
+            yield Value(end, end, body, encode, file.line_of(start), is_new=True, key=own, around=around)
 
 
 # How texts are written

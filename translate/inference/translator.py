@@ -44,7 +44,7 @@ from translate.text.translation import (
 if TYPE_CHECKING:
     import torch
 
-    from translate.documents.document import Reading, Unit
+    from translate.documents.document import ParsedDocument, Reading, Unit
     from translate.inference.ctranslate2_engine import ComputeType, CTranslate2Engine
     from translate.inference.torch_engine import TorchEngine, TorchPrecision
     from translate.text.glossary import Glossary
@@ -321,6 +321,7 @@ class Translator:
         final: bool = False,
         replace_all: bool = False,
         force: bool = False,
+        earlier: Path | str | bytes | None = None,
     ) -> bytes:
         """Return a translated file: a document, or text in a format that the name says, in UTF-8.
 
@@ -329,10 +330,13 @@ class Translator:
             final: whether machine translations are not marked as such, in formats that can.
             replace_all: whether translations that the file has already are replaced.
             force: whether a signed document is translated, which makes its signature invalid.
+            earlier: a translation of an earlier version of a file of strings, such as "de.json", which keeps what it
+                has for the keys of this one; the path of that, or its content.
 
         UserError, one sentence, for a file that cannot be read, or is damaged or of an unknown format.
         """
         from translate.documents import document
+        from translate.documents.earlier import update
 
         name = name or (None if isinstance(file, bytes) else str(file))
         if name is None:
@@ -343,7 +347,12 @@ class Translator:
             reading = document.Reading(
                 name=name, source=source, target=target, final=final, replace=replace_all, force=force
             )
-            return self.translate_document(data, reading)
+            if earlier is None:
+                return self.translate_document(data, reading)
+            old, old_name = (earlier, name) if isinstance(earlier, bytes) else (read_bytes(Path(earlier)), str(earlier))
+            return self._written(update(data, reading, old, old_name).document, reading)
+        if earlier is not None:
+            raise UserError(f"{name}: is no file of strings, whose translation can be updated; leave out `earlier`")
         lines = "\n".join(decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), start=1))
         mark = "\ufeff" if data.startswith(BOM_UTF8) else ""
         return self.for_format(formats.guess_format(Path(name)))(mark + lines).encode()
@@ -352,8 +361,10 @@ class Translator:
         """Return a translated document."""
         from translate.documents import document
 
-        read = document.read(data, reading)
-        return read.write(self.texts(read.units, reading))
+        return self._written(document.read(data, reading), reading)
+
+    def _written(self, document: "ParsedDocument", reading: "Reading") -> bytes:
+        return document.write(self.texts(document.units, reading))
 
     def texts(self, units: Sequence["Unit"], reading: "Reading") -> list[str | None]:
         """Return what is written for each text of a document; None where the document keeps its own."""

@@ -377,3 +377,67 @@ def test_the_language_is_guessed_from_the_texts(monkeypatch: pytest.MonkeyPatch)
     options = TextOptions(input=Path("x.notes"), from_language="auto")
     assert document_texts(options)[0] == "Der <g1>kleine</g1> Hund <g2/> schläft."
     assert document_texts(TextOptions(input=Path("x.notes.txt"))) == []
+
+
+def test_an_update_keeps_what_the_output_has(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    source, output = Path("de.json"), Path("en.json")
+    update = ["--input", "de.json", "--output", "en.json", "--update"]
+    source.write_text('{"a": "Der Hund", "b": "Das Kind"}', encoding="utf-8")
+    assert main(update) == 0  # there is none yet
+    assert json.loads(output.read_bytes()) == {"a": "DER HUND", "b": "DAS KIND"}
+    output.write_text('{"b": "The child", "a": "The dog", "x": "1", "y": "2", "z": "3", "w": "4"}', encoding="utf-8")
+    source.write_text('{"a": "Der Hund", "new": "Die Katze", "b": "Das Kind"}', encoding="utf-8")
+    capsys.readouterr()
+    assert main(update) == 0
+    assert output.read_text(encoding="utf-8") == '{"a": "The dog", "new": "DIE KATZE", "b": "The child"}'
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == (
+        "translate: en.json: kept 2 translations, new 1, dropped 4 that the source does not have: x, y, z and 1 more"
+    )
+    assert second.startswith("translate: 1 paragraph in ")
+    before = output.read_bytes()
+    assert main(update) == 0
+    assert output.read_bytes() == before
+    assert capsys.readouterr().err == "translate: en.json: kept 3 translations, new 0, dropped none\n"
+
+
+def test_a_file_of_strings_that_exists_already_names_the_update(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("de.json", "en.json"):
+        Path(name).write_text("{}", encoding="utf-8")
+    assert main(["--input", "de.json", "--output", "en.json"]) == 2
+    assert capsys.readouterr().err == (
+        "translate: en.json: exists already; add --update to keep its translations, or --force to overwrite it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "de.json"], "--update keeps what the output file has"),
+        (["--input", "x.notes", "--output", "y.notes"], "x.notes: is no file of strings in one language"),
+        (["--input", "x.md", "--output", "y.md"], "--update belong to documents"),
+        *(
+            (["--input", "de.json", "--output", "en.json", *option], f"--update and {option[0]} exclude each other")
+            for option in (["--json"], ["--resume"], ["--all"], ["--bilingual", "a.tsv"], ["--apply", "a.tsv"])
+        ),
+    ],
+)
+def test_updates_that_cannot_be_made_are_refused(
+    arguments: list[str], message: str, echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("de.json", "en.json"):
+        Path(name).write_text('{"a": "Der Hund"}', encoding="utf-8")
+    Path("x.md").write_text("Der Hund", encoding="utf-8")
+    assert main([*arguments, "--update"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert Path("en.json").read_text(encoding="utf-8") == '{"a": "Der Hund"}'
+
+
+def test_an_update_that_is_interrupted_changes_nothing(echo: Echo) -> None:
+    Path("de.json").write_text('{"a": "Der Hund", "b": "Das Kind"}', encoding="utf-8")
+    Path("en.json").write_text('{"a": "The dog"}', encoding="utf-8")
+    echo.stop_after = 1
+    assert main(["--input", "de.json", "--output", "en.json", "--update"]) == 130
+    assert Path("en.json").read_text(encoding="utf-8") == '{"a": "The dog"}'

@@ -759,7 +759,7 @@ NO_EFFECT = {
     "ray",  # its outputs have records of their own; see test_rows.py
 } | {
     f"writing.{name}"
-    for name in ("bilingual", "apply", "final", "replace_all")  # of documents, which are tested alone
+    for name in ("bilingual", "apply", "final", "replace_all", "update")  # of documents, which are tested alone
 }
 
 

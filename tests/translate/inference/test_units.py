@@ -138,3 +138,16 @@ def test_files_that_cannot_be_read_are_refused(translator: Translator, tmp_path:
         translator.translate_file(b"a\n\xff", "a.txt")
     with pytest.raises(UserError, match="files of the format .pdf are not translated"):
         translator.translate_file(b"%PDF", "a.pdf")
+
+
+def test_an_earlier_translation_is_kept(translator: Translator, tmp_path: Path) -> None:
+    source, old = b'{"a": "der Hund", "b": "das Kind"}', b'{"b": "a child"}'
+    new = translator.translate_file(b'{"a": "der Hund"}', "de.json")
+    (tmp_path / "en.json").write_bytes(old)
+    for earlier in (old, tmp_path / "en.json", str(tmp_path / "en.json")):
+        found = translator.translate_file(source, "de.json", earlier=earlier)
+        assert found == new.replace(b"}", b', "b": "a child"}')
+    with pytest.raises(UserError, match=r"a\.md: is no file of strings"):
+        translator.translate_file(b"der Hund", "a.md", earlier=b"a dog")
+    with pytest.raises(UserError, match=r"en\.json: has none of the keys of de\.json"):
+        translator.translate_file(b'{"c": "x"}', "de.json", earlier=tmp_path / "en.json")
