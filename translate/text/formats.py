@@ -238,6 +238,8 @@ def written(text: str, piece: Piece) -> str:
         return text.upper()
     if piece.form == "title":
         return re.sub(r'(?<!\\)"', r"\"", text)
+    if piece.form == "single":
+        return re.sub(r"(?<!\\)'", r"\'", text)
     if piece.form == "quoted":
         return text.replace('"', '""')
     if piece.form == "comma":

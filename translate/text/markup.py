@@ -70,14 +70,15 @@ _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
-    These are tags of JSX, roles of MyST, code, mathematics, citations of pandoc, references whose text is their name,
-    attributes, names of emoji, both halves of a link or picture, and emphasis, also around a single word that would be
-    a constant elsewhere.
+    These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
+    text is their name, attributes, names of emoji, both halves of a link or picture, and emphasis, also around a single
+    word that would be a constant elsewhere.
     """
     pattern = re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+        + r"(?<![\w%])(?<!\d\s)%%(?!%)(?:[^%\n]|%(?!%)){1,500}%%(?![\w%])|"
         + rf"!?{WIKI_LINK.pattern}|"
         + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
@@ -132,11 +133,14 @@ _READ_CODE = re.compile(
     r"""(?:lang|language|locale)\s*[:=]\s+["']?(?P<code>[a-z]{2,3}(?:[-_]\w{2,4})*)["']?\s*(?:#.*)?\s*\Z"""
 )
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
-# Text in an option of a code cell of Quarto: #| fig-cap: "A house"
+# Text in an option of a code cell of Quarto or knitr: #| fig-cap: "A house", and in the first line of one of knitr.
 _OPTION_OF_CELL = re.compile(
-    r"\s*(?:#|//|--|%)\|[ ]+(?:(?:fig|tbl|lst)-(?:cap|subcap|alt)|code-summary|title):[ ]+"
+    r"\s*(?:#|//|--|%)\|[ ]+(?:(?:fig|tbl|lst)[-.](?:cap|subcap|scap|alt)|code-summary|title)"
+    r"(?::[ ]+|[ ]*=[ ]*(?=[\"']))"
     r"(?P<value>\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'|[^\s\"'\[{|>&*!][^\n]*?)\s*\Z"
 )
+_BEGINS_CELL = re.compile(r"[\s>]*(?:`{3,}|~{3,})[ ]*\{[A-Za-z]\w*[ ,]")
+_CAPTION = re.compile(r"(?<=[\s,])fig\.(?:cap|scap|alt)\s*=\s*\"(?P<text>[^\"\\\n]*)\"")
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
 # Of Liquid, Hexo and Hugo: {% highlight python %} ... {% endhighlight %}, {{< mermaid >}} ... {{< /mermaid >}}
@@ -144,7 +148,8 @@ _CODE_OF_TEMPLATE = re.compile(
     r"\s*(?:\{%-?\s*(?P<tag>highlight|code|codeblock|code-block|comment|mermaid|math|javascript|stylesheet|schema)(?=[\s%-])"
     r"|\{\{[<%]\s*(?P<shortcode>highlight|code|mermaid|math|katex|plantuml)(?=[\s>%]))"
 )
-_FORMULA = {"$$": r"\$\$", "\\[": r"\\\]"}  # lines that begin one, and patterns of those that end it
+# Lines that begin a formula, or a comment of Obsidian, and patterns of those that end it.
+_FORMULA = {"$$": r"\$\$", "\\[": r"\\\]", "%%": "%%"}
 _ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
 _NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
 _NUMBER += r"|\(@[\w-]{0,60}\))"  # or that of an example
@@ -202,8 +207,9 @@ _TITLE_OF_LINE = re.compile(
     r"|(?:[A-Za-z][\w-]*[ \t]*)?\{(?:[^{}\"]|\"[^\"]*\")*?(?<![\w-])title=\"(?P<attribute>[^\"]*)\"[^{}]*\}"
     rf"|(?i:{'|'.join(_ADMONITIONS.split())})[ \t]+(?P<words>[^\s:{{\[].*?))[ \t]*:*\s*\Z|"
     r"\A[\s>]*(?:!!!|\?{3}\+?|===[!+]?)[^\"]*\"(?P<block>.*)\"\s*\Z"
-    r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+\"(?P<target>[^\"]*)\"\s*\Z"
+    r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+(?:\"(?P<target>[^\"]*)\"|'(?P<single>[^']*)')\s*\Z"
 )
+_FORMS_OF_TITLES: dict[str, Literal["title", "single"]] = {"target": "title", "attribute": "title", "single": "single"}
 _LABEL = re.compile(r"\s*(\*\*|__)(?=\S)[^*_\n]{1,100}(?<=\S)\1:?\s*")  # a line alone, as a title: **Warning**
 _INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too
 # Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
@@ -334,7 +340,7 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
         if end:
             is_code = end.pattern.startswith(r"\A")
-            raw, end = ([Piece(line, translate=False)], end) if is_code else _raw(line, end)
+            raw, end = (_first_of_code(line), end) if is_code else _raw(line, end)
             yield from raw
             text = ""  # the next line begins a block, as after a blank line
         elif is_indented:
@@ -360,6 +366,12 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             open_lines = []
         previous = text
     yield from _paragraph("".join(open_lines))
+
+
+def _first_of_code(line: str) -> list[Piece]:
+    """Return the pieces of a line that begins code: captions of knitr are translated."""
+    spans = [caption.span("text") for caption in _CAPTION.finditer(line)] if _BEGINS_CELL.match(line) else []
+    return [replace(piece, form="title") if piece.translate else piece for piece in pieces(line, spans)]
 
 
 def _whole(lines: "_Block | _Options | _Page | _Term | _Grid") -> Iterable[Piece]:
@@ -824,8 +836,8 @@ def _layout(line: str) -> Iterator[Piece]:
     """Yield the pieces of a line that is copied, but for titles in it and attributes of its tags."""
     if title := _TITLE_OF_LINE.search(line):
         found = pieces(line, [title.span(title.lastgroup or 0)])
-        is_quoted = title.lastgroup in ("target", "attribute")
-        yield from (replace(piece, form="title") if piece.translate and is_quoted else piece for piece in found)
+        form = _FORMS_OF_TITLES.get(title.lastgroup or "")
+        yield from (replace(piece, form=form) if piece.translate and form else piece for piece in found)
     elif any(
         branches(tag[0]) for tag in chain.from_iterable(re.finditer(tag, line) for tag in (_TOKEN, _TAG, SHORTCODE))
     ):

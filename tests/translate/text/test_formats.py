@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from translate.errors import UserError
 from translate.text.formats import FORMATS, Paragraph, content, guess_format, reader, unquoted, written
+from translate.text.markup import markdown
 from translate.text.sentences import Piece
 from translate.text.translation import Format
 
@@ -326,9 +327,9 @@ def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
         ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
         ("```a``` b\nc\n", ["```a``` b\nc"]),
         ("[Hans]: Hallo, wie geht es dir?\n", ["[Hans]: Hallo, wie geht es dir?"]),
-        ("> [der Hund]: https://x.y\n> a\n- [die Katze]: <a b> 'das Kind'\n  [d]: e\n", ["a"]),
+        ("> [der Hund]: https://x.y\n> a\n- [die Katze]: <a b> 'das Kind'\n  [d]: e\n", ["a", "das Kind"]),
         ("> - <b>\n> - ***\n> | --- |\n", []),
-        ("[x]: <a b> 'der Hund'\n[y]: z (der Hund)\n[z]: x \"der Hund\"\n", ["der Hund"]),
+        ("[x]: <a b> 'der Hund'\n[y]: z (der Hund)\n[z]: x \"die Katze\"\n", ["der Hund", "die Katze"]),
         ("<!-- a --> b\n<pre>a</pre> b\n<pre>\na</pre> b\n", ["b", "b", "b"]),
         ("<pre>a</pre> <pre>b\n</pre>\nc\n", ["c"]),
         ("```\ncode\n```\na\n", ["a"]),
@@ -598,6 +599,37 @@ plot()
 """
     assert language("markdown", cell) == ['"Ein Bild: das Haus"', "Ein Haus"]
     assert "Danach" in language("markdown", f"{cell}Danach")
+
+
+def test_captions_of_knitr_are_translated() -> None:
+    cell = """```{r haus, echo=FALSE, fig.cap="Ein Haus", fig.alt = "Ein Bild"}
+#| fig.cap = "Eine Katze"
+#| fig.cap: Ein Hund
+#| fig.cap = paste("Kein", "Text")
+plot(fig.cap="Kein Text")
+```
+
+```python title="kein Text" fig.cap="nein"
+x
+```
+"""
+    assert language("markdown", cell) == ["Ein Haus", "Ein Bild", '"Eine Katze"', "Ein Hund"]
+
+
+@pytest.mark.parametrize(("mark", "form"), [('"', "title"), ("'", "single")])
+def test_a_quotation_mark_does_not_end_the_title_of_a_target(mark: str, form: str) -> None:
+    page = f"[x]: https://y.z {mark}der Hund{mark}\n"
+    title = next(piece for piece in reader("markdown")([page]) if piece.translate)
+    assert title.form == form
+    assert written('the dog\'s "name"', title).count(f"\\{mark}") == 'the dog\'s "name"'.count(mark)
+
+
+def test_comments_of_obsidian_stay() -> None:
+    assert language("markdown", "%%\nKein Text\n\nKein Text\n%%\nDanach\n") == ["Danach"]
+    for comment in ("%%kein Text, 5 % und mehr%%", "%% kein Text %%"):
+        for text in (comment, f"Der Hund {comment} schläft."):
+            assert [match[0] for match in markdown().finditer(text)] == [comment]
+    assert not any("und" in match[0] for match in markdown().finditer("Es sind 5 %% und 6 %%, ja."))
 
 
 @pytest.mark.parametrize("begin", ["<!--[if mso]>", "<!--[if !mso]><!-->", "<!--[if (gte mso 9)|(IE)]>"])
