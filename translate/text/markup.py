@@ -60,6 +60,12 @@ _INCLUSIVE = (
 _VALUE = rf"\"[^\"]*+\"|'[^']*+'|{EXPRESSION}|[^\s\"'=<>`{{}}]++"
 # Of HTML or JSX, on one line or several.
 _TAG = rf"</?[A-Za-z][\w:.-]*+(?:\s++(?:[\w:.@-]++(?:\s*+=\s*+(?:{_VALUE}))?+|{EXPRESSION}))*+\s*+/?>"
+# Formulas in \(...\) and \[...\], where a bracket may also be one of the text, and macros of LaTeX.
+_BRACKETED = "|".join(
+    rf"\\{opens}(?=\s?\w{{1,2}}\s?\\{closes}|{inside}*?(?:\\[A-Za-z]|[=^]|_[\w{{])){inside}+\\{closes}"
+    for opens, closes, inside in ((r"\(", r"\)", r"(?:(?!\\[()])[^\n])"), (r"\[", r"\]", r"(?:(?!\\[\[\]])[^\n])"))
+)
+_MACRO = r"(?<![\w\\:])\\[A-Za-z]{2,40}\*?(?:\[[^\[\]\n]{0,200}\]|\{[^{}\s]{0,200}\})*"
 _CITED, _LOCATOR = r"-?@[^\s\[\],;]{1,100}", r"[^\W\d_]{0,9}\.? ?\d[\df\u2013. -]{0,20}"  # [@miller, p. 5; -@jones]
 # A citation or reference of pandoc and Quarto in a sentence: @miller:2020, @fig-house, @{a key}
 _KEY = r"(?<![\w&#@])@(?:\{[^{}\n]{1,100}\}|(?=\w{0,60}[^\W\d_])\w(?:[:.$%&+?<>~/-]?\w){1,99})"
@@ -78,6 +84,7 @@ def markdown() -> re.Pattern[str]:
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+        + rf"(?<![\w$])\$\$[^$\n]{{1,500}}\$\$(?![\w$])|{_BRACKETED}|{_MACRO}|"
         + r"(?<![\w%])(?<!\d\s)%%(?!%)(?:[^%\n]|%(?!%)){1,500}%%(?![\w%])|"
         + rf"!?{WIKI_LINK.pattern}|"
         + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
@@ -148,9 +155,13 @@ _CODE_OF_TEMPLATE = re.compile(
     r"\s*(?:\{%-?\s*(?P<tag>highlight|code|codeblock|code-block|comment|mermaid|math|javascript|stylesheet|schema)(?=[\s%-])"
     r"|\{\{[<%]\s*(?P<shortcode>highlight|code|mermaid|math|katex|plantuml)(?=[\s>%]))"
 )
-# Lines that begin a formula, or a comment of Obsidian, and patterns of those that end it.
-_FORMULA = {"$$": r"\$\$", "\\[": r"\\\]", "%%": "%%"}
-_ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
+# Formulas on lines of their own, of which MyST and Quarto may have a label after the end, environments of LaTeX, and
+# comments of Obsidian.
+_BEGINS_FORMULA = re.compile(
+    r"[ \t>]*(?:(?P<dollars>\$\$)|(?P<bracket>\\\[)(?=\s*\Z|.*(?:\\[A-Za-z]|[=^]|_[\w{]))"
+    r"|\\begin(?P<environment>\{\w{1,60}\*?\})|(?P<comment>%%)(?=\s*\Z))"
+)
+_END_OF_FORMULA = {"dollars": r"\$\$(?:[ \t]*(?:\{[^{}\n]*\}|\([\w:.-]+\)))?", "bracket": r"\\\]", "comment": "%%"}
 _NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
 _NUMBER += r"|\(@[\w-]{0,60}\))"  # or that of an example
 # Marks that begin a block, and the check box of a list item.
@@ -545,7 +556,7 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
 def _with_kept(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; those of an element that is not translated, or of a formula, are one.
 
-    They are a `_Page` if the element begins a line.
+    They are a `_Page` if the element begins a line, and a `_Block` if they are a formula in TeX.
     """
     fence: re.Pattern[str] | None = None
     waiting, unclosed = deque[str](), set[str]()
@@ -574,7 +585,33 @@ def _with_kept(lines: Iterator[str]) -> Iterator[str]:
             else:
                 unclosed |= {name} if depth else set()  # looking for the end of each would take quadratic time
                 waiting.extendleft(reversed(read[1:]))
+        elif (formula := _BEGINS_FORMULA.match(line)) and formula[0].strip(" \t>") not in unclosed:
+            read = [line]
+            end = _end_of_formula(formula, read, chain(_taken(waiting), lines))
+            rest = end.string[end.end() :] if end else ""
+            if end and (len(read) > 1 or not rest.strip()):  # otherwise it is part of a sentence
+                waiting.extendleft([rest] if rest.strip() else [])
+                line = _Block("".join(read).removesuffix(rest if rest.strip() else ""))
+            else:
+                unclosed |= {formula[0].strip(" \t>")} if not end and read[-1].strip() else set()
+                waiting.extendleft(reversed(read[1:]))
         yield line
+
+
+def _end_of_formula(formula: re.Match[str], read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
+    """Return the end of a formula or environment, to which lines are read; None if it has none.
+
+    Only an environment and a formula that begins on a line of its own may have blank lines.
+    """
+    has_blank_lines = formula["environment"] or not formula.string[formula.end() :].strip()
+    ending = re.compile(_END_OF_FORMULA.get(formula.lastgroup or "") or rf"\\end{re.escape(formula['environment'])}")
+    end = ending.search(formula.string, formula.end())
+    while end is None and len(read) < _LONGEST_BLOCK and (has_blank_lines or read[-1].strip()):
+        if not (following := next(lines, "")):
+            break
+        read.append(following)
+        end = ending.search(following)
+    return end
 
 
 def _with_grids(lines: Iterator[str]) -> Iterator[str]:
@@ -787,10 +824,6 @@ def _opened(line: str, column: int) -> tuple[list[re.Pattern[str]], int]:
 
 def _opening(line: str) -> re.Pattern[str] | None:
     """Return the pattern of the end of the code or raw text that begins in this line, if any."""
-    if end := _FORMULA.get(line.strip()):
-        return re.compile(rf"\A\s*{end}\s*\Z")
-    if environment := _ENVIRONMENT.match(line):
-        return re.compile(rf"\\end{re.escape(environment[1])}")
     if fence := _FENCE.match(line):
         mark = fence[1]
         return re.compile(rf"\A\s*{mark[0]}{{{len(mark)},}}\s*\Z")

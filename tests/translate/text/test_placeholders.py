@@ -186,6 +186,13 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Mehrere `Promise`s und `x `oder` y`.", ["`Promise`", "`x `", "` y`"]),
         (f"Das ist `{LONG}`x \\`kein` Code.", [f"`{LONG}`", "\\`"]),
         ("Es gilt $x_1 = 5$ und $$y$$ für 5 $ und $6.", ["$x_1 = 5$", "$$y$$"]),
+        ("Es gilt \\(x_1 = 5\\) und \\[y^2\\], \\(n\\).", ["\\(x_1 = 5\\)", "\\[y^2\\]", "\\(n\\)"]),
+        ("Hund\\[1\\], Text \\(siehe dort\\)", ["\\[1\\]", "\\(", "\\)"]),
+        (
+            "Siehe \\ref{a:b}, \\cite[S. 5]{x} und \\@ref(a).\\newpage",
+            ["\\ref{a:b}", "\\cite[S. 5]{x}", "\\@", "\\newpage"],
+        ),
+        ("Ein $$ x = y $$ da und\\oder \\textbf{sehr viel Text in Fett}", ["$$ x = y $$", "\\textbf"]),
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
         (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", ["![", f"](data:a/b;base64,{LONG})"]),
         ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
