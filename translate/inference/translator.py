@@ -90,6 +90,7 @@ class Translator:
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
+        _check_options(search=search, document=document)
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document = search or Search(), document or Document()
         self._raise_if_cancelled = raise_if_cancelled
@@ -132,6 +133,7 @@ class Translator:
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
         say = say or (lambda message: print(message, file=sys.stderr))
+        _check_options(search=search, document=document, opening=opening)
         opening, search = opening or Opening(), search or Search()
         engine = open_engine(locate(path, say, exported=True), opening)
         reranker = None
@@ -164,7 +166,9 @@ class Translator:
 
         TypeError for anything else. Line n of a text is line n of its translation.
         """
-        if isinstance(text, bytes) or not isinstance(text, Iterable):  # now, not at the first use of the iterator
+        if isinstance(text, bytes | Mapping) or not isinstance(
+            text, Iterable
+        ):  # now, not at the first use of the iterator
             raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
         if isinstance(text, str):
             return next(self._texts([text]))
@@ -392,6 +396,14 @@ class Translator:
             if not keeps_tags(unit.text, whole.text):
                 whole = replace(whole, text=unit.text).flagged("tags")
             yield whole
+
+
+def _check_options(**options: Search | Document | Opening | None) -> None:
+    """Raise TypeError for options in the place of others."""
+    for name, value in options.items():
+        kind = {"search": Search, "document": Document, "opening": Opening}[name]
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{name} is of the type {type(value).__name__}; expected {name}={kind.__name__}(...)")
 
 
 def stated_language(asked: str, target: str) -> str:

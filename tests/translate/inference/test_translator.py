@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import sentencepiece
@@ -199,6 +199,20 @@ def test_a_name_instead_of_a_model_gets_a_sentence() -> None:
         Translator("de-en")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([Document(format="html")], "search is of the type Document; expected search=Search(...)"),
+        ([None, Opening(threads=1)], "document is of the type Opening; expected document=Document(...)"),
+        ([{"beam_size": 2}], "search is of the type dict; expected search=Search(...)"),
+    ],
+)
+def test_options_in_the_place_of_others_are_refused(parts: ModelFolder, options: list[Any], said: str) -> None:
+    for call in (Translator.load, Translator):
+        with pytest.raises(TypeError, match=re.escape(said)):
+            call(parts, *options)
+
+
 def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> None:
     """A wider beam for a longer list would have another best translation."""
     with pytest.raises(UserError, match="n_best = 3: a beam of 2 has fewer translations"):
@@ -329,7 +343,7 @@ def test_links_of_markdown_follow_the_headings_that_they_name(parts: ModelFolder
     assert stub.for_format("markdown")(text) == expected
 
 
-@pytest.mark.parametrize("wrong", [None, 5, b"der Hund"])
+@pytest.mark.parametrize("wrong", [None, 5, b"der Hund", {"der Hund": 1}])
 def test_a_call_refuses_at_once_what_is_no_text(translator: Translator, wrong: object) -> None:
     with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
         translator(wrong)  # type: ignore[call-overload]
