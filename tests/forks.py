@@ -15,11 +15,13 @@ from multiprocessing.reduction import DupFd
 from types import TracebackType
 from typing import IO, Any
 
-# Nothing is computed there, so torch has no threads that a fork would lose; and nothing reads the environment.
+# Nothing is computed there, so torch has no threads that a fork would lose; and nothing reads the environment. The
+# number of threads is the one variable that torch reads when it is imported; a fork sets it again.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     ["torch", "translate.commands.text", "translate.commands.decode", "translate.inference.torch_engine"]
     + ["translate.inference.ctranslate2_engine", "translate.exchange.adding"]
+    + ["translate.commands.train", "translate.training.train", "translate.evaluation.scores", "sacrebleu"]
 )
 
 
@@ -85,12 +87,15 @@ class Popen:
 
 
 def run(
-    arguments: Sequence[str], cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None
+    arguments: Sequence[str],
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGUMENTS` to its end, and return its exit code and its output."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with Popen(arguments, cwd, env, out, err) as process:
-            code = process.wait(120)
+            code = process.wait(timeout)
         out.seek(0), err.seek(0)
         return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
 
@@ -104,6 +109,8 @@ def _work(arguments: list[str], cwd: str, environment: dict[str, str], files: li
         os.close(file)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    if threads := environment.get("OMP_NUM_THREADS"):
+        sys.modules["torch"].set_num_threads(int(threads))
     flag, program, *rest = arguments
     sys.argv = [flag, *rest]
     if flag == "-m":

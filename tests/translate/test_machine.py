@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from tests import forks
 from translate import machine
-from translate.machine import cpu_limit, memory_limit
+from translate.machine import KERNELS, cpu_limit, memory_limit
 
-# Twice 1,299 shapes of a product, more than the kernels that oneDNN caches: in a fork that raises the limit, then in
-# the parent, which does not.
+# Twice each of some shapes of a product, more than the kernels that oneDNN caches, in a process that raises the limit
+# or in one that does not.
 PRODUCTS = """
-import os, torch
-from translate.machine import keep_kernels
-if child := os.fork():
-    os.waitpid(child, 0)
-    print("the parent", flush=True)
-else:
-    keep_kernels()
-x, weight = torch.ones(1300, 16), torch.ones(8, 16)
+import sys, torch
+from translate import machine
+n_shapes, raised = map(int, sys.argv[1:])
+if raised:
+    machine.KERNELS = raised
+    machine.keep_kernels()
+x, weight = torch.ones(n_shapes, 16), torch.ones(8, 16)
 for _ in range(2):
-    for n in range(1, 1300):
+    for n in range(1, n_shapes + 1):
         torch.mm(x[:n].bfloat16(), weight.T.bfloat16())
 """
 
@@ -77,22 +77,24 @@ def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
     assert machine.better_allocator() is None
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="one of the processes is a fork of the other")
-def test_kernels_of_an_epoch_are_created_once():
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes are forks of one that has torch")
+@pytest.mark.parametrize(
+    ("n_shapes", "default", "raised"),
+    [(150, {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "100"}, 200), pytest.param(1300, {}, KERNELS, marks=pytest.mark.slow)],
+)
+def test_kernels_of_an_epoch_are_created_once(n_shapes, default, raised):
+    """The limit takes effect after the import of torch. With the capacity that oneDNN has by default: slow."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ONEDNN")}
-    done = subprocess.run(
-        [sys.executable, "-c", PRODUCTS],
-        env=environment | {"ONEDNN_VERBOSE": "profile_create", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-    if "create:" not in done.stdout:
-        pytest.skip("products do not go through oneDNN here")
-    kept, made = (said.count("create:cache_miss") for said in done.stdout.split("the parent\n"))
-    assert made > 2000
-    assert kept < 1400
+    environment |= {"ONEDNN_VERBOSE": "profile_create", "OMP_NUM_THREADS": "1"}
+    n_made = []
+    for more, limit in ((default, 0), ({}, raised)):
+        done = forks.run(["-c", PRODUCTS, str(n_shapes), str(limit)], env=environment | more)
+        assert done.returncode == 0, done.stderr
+        if "create:" not in done.stdout:
+            pytest.skip("products do not go through oneDNN here")
+        n_made.append(done.stdout.count("create:cache_miss"))
+    assert n_made[0] > 1.5 * n_shapes
+    assert n_made[1] < 1.1 * n_shapes
 
 
 @pytest.mark.parametrize(("free", "released"), [(0.2, True), (0.3, False)])
