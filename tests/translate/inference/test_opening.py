@@ -15,6 +15,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import translate
+from tests import forks
 from tests.conftest import CORPORA
 from tests.translate.conftest import MAX_LENGTH, SENTENCES, requests
 from transformer.config import CheckpointError, SearchConfig
@@ -184,11 +185,7 @@ def test_an_architecture_that_ctranslate2_lacks_is_not_prepared_for_it(parts: Mo
     config = (tmp_path / "config.json").read_text(encoding="utf-8")
     (tmp_path / "config.json").write_text(config.replace('"window": null', '"window": 3'), encoding="utf-8")
     for engine, code, said in (("auto", 0, ""), ("ctranslate2", 2, "CTranslate2 has no model.window")):
-        done = subprocess.run(
-            [sys.executable, "-c", SETUP, "[]", "--engine", engine, "--model", str(tmp_path), "Hallo"],
-            env=os.environ | {"PYTHONPATH": ROOT},
-            capture_output=True, text=True, encoding="utf-8", timeout=100,
-        )  # fmt: skip
+        done = forks.run(["-c", SETUP, "[]", "--engine", engine, "--model", str(tmp_path), "Hallo"])
         assert (done.returncode, said in done.stderr, "first use" in done.stderr) == (code, True, False)
 
 

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from translate.training.reporting import TIMED
 
 KILLER = Path(__file__).with_name("killer.py")
@@ -48,9 +47,9 @@ def states(run: Path) -> list[dict]:
 def test_runs_killed_at_random_moments_end_bit_identical(write_experiment, tmp_path, n_kills, max_steps):
     """Model, optimizer, generators, position, best score and metrics, with dropout, bf16 and BLEU validation."""
     config = write_experiment(**SETTINGS, max_steps=max_steps)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, str(KILLER), str(config), str(tmp_path / "whole"), str(n_kills), "7"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=550)
+    program = KILLER.read_text(encoding="utf-8")
+    command = ["-c", program, str(config), str(tmp_path / "whole"), str(n_kills), "7"]
+    done = forks.run(command, tmp_path, os.environ | {"OMP_NUM_THREADS": "1"}, timeout=550)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout.splitlines()[-1])
     assert summary["kills"] == n_kills
