@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 
 import translate
+from tests import forks
 from translate.commands import train
 from translate.commands.train import TrainOptions
 from translate.corpus.batches import Batch, BatchFeed, Position
@@ -45,12 +47,10 @@ PROGRAM = Path(translate.__file__).with_name("__main__.py")
 class Torchrun:
     """Two ranks under torchrun, started in `folder`; all processes are killed after the test."""
 
-    def __init__(self, folder: Path, *arguments: str, restarts: int = 0, forks: bool = True) -> None:
-        python = ["-c", FORKING, "--start-method=fork"] if forks else ["-m", "torch.distributed.run"]
-        launcher = [*python, "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
+    def __init__(self, folder: Path, *arguments: str, restarts: int = 0) -> None:
+        launcher = ["--start-method=fork", "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
         # Without the dashes torchrun would take --run for an abbreviation of one of its options.
-        program = ["--run-path", "--", str(PROGRAM)] if forks else ["-m", "--", "translate"]
-        command = [sys.executable, *launcher, *program, "train", *arguments]
+        command = [sys.executable, "-c", FORKING, *launcher, "--run-path", "--", str(PROGRAM), "train", *arguments]
         path = os.pathsep.join(p for p in sys.path if p)
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
         self._errors = (folder / "stderr").open("w+", encoding="utf-8")
@@ -91,13 +91,31 @@ def wait_for(found: Callable[[], T | None]) -> T:
 def torchrun(tmp_path: Path) -> Iterator[Callable[..., Torchrun]]:
     started: list[Torchrun] = []
 
-    def start(*arguments: str, restarts: int = 0, forks: bool = True) -> Torchrun:
-        started.append(Torchrun(tmp_path, *arguments, restarts=restarts, forks=forks))
+    def start(*arguments: str, restarts: int = 0) -> Torchrun:
+        started.append(Torchrun(tmp_path, *arguments, restarts=restarts))
         return started[-1]
 
     yield start
     for run in started:
         run.close()
+
+
+def train_as_two_ranks(folder: Path, *arguments: str) -> tuple[list[int], str]:
+    """Train by two processes that meet as those of torchrun do, without its seconds; return exit codes and stderr."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
+    environment = os.environ | place | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = ["-m", "translate", "train", *arguments]
+    with (folder / "stderr").open("w+", encoding="utf-8") as errors, ExitStack() as ranks:
+        started = [
+            ranks.enter_context(
+                forks.Popen(command, folder, environment | {"RANK": rank, "LOCAL_RANK": rank}, stderr=errors)
+            )
+            for rank in ("0", "1")
+        ]
+        codes = [rank.wait(LIMIT) for rank in started]
+        errors.seek(0)
+        return codes, errors.read()
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -125,17 +143,15 @@ SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
         pytest.param({"parallel": "fsdp", "checkpoint_activations": True}, marks=pytest.mark.slow, id="fsdp-again"),
     ],
 )
-def test_two_ranks_make_the_same_update_as_one_process_with_the_same_batches(
-    toy, write_experiment, torchrun, tmp_path, ranks
-):
+def test_two_ranks_make_the_same_update_as_one_process_with_the_same_batches(toy, write_experiment, tmp_path, ranks):
     """Three micro-batches each, against six: loss, gradient norm and parameters are equal up to rounding."""
     settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001, "valid_bleu_sentences": 2}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
         model["dropout"] = 0.0
     experiment["training"] |= settings | {"accumulate": 3} | ranks
     (tmp_path / "toy.json").write_text(json.dumps(experiment), encoding="utf-8")
-    code, errors = torchrun("toy.json", "--run", "two", "--prepared", "prepared", forks=bool(ranks)).end()
-    assert code == 0, errors
+    codes, errors = train_as_two_ranks(tmp_path, "toy.json", "--run", "two", "--prepared", "prepared")
+    assert codes == [0, 0], errors
     assert "2 processes" in errors
     toy.trainer("one", **settings, accumulate=6).train()
     one, two = (records(tmp_path / name, "train") for name in ("one", "two"))
