@@ -90,9 +90,9 @@ def by_fifties(values: np.ndarray) -> np.ndarray:
 
 
 def test_the_fast_path_learns_as_the_plain_one_does():
-    """Reversing sequences: equal in float32, and within 0.01 nats in bf16."""
+    """Reversing sequences: equal in float32, and within 0.01 nats in bf16. Few lengths: shapes in bf16 cost kernels."""
     rng = np.random.default_rng(3)
-    src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
+    src = [rng.integers(4, 30, rng.choice((2, 5))).tolist() for _ in range(900)]
     pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
     single, half, plain = curves(
