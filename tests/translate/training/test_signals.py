@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.translate.training.conftest import Training, before_update
 from translate.commands.main import main
 from translate.corpus import prepare
@@ -153,6 +153,14 @@ def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, mon
     assert "Traceback" not in error
 
 
+def wait_for(file: Path, text: str, n: int = 1) -> None:
+    """Wait until a file has a text n times."""
+    limit = time.monotonic() + 100
+    while not (file.exists() and file.read_text(encoding="utf-8").count(text) >= n):
+        assert time.monotonic() < limit, f"{file} has no {text}"
+        time.sleep(0.02)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the terminal is that of a fork")
 def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
     """Messages can no longer be shown then, which must not keep the state from being saved."""
@@ -165,10 +173,8 @@ def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
             [sys.executable, "-m", "translate", *arguments],
             {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
-    metrics, limit = tmp_path / "run/metrics.jsonl", time.monotonic() + 100
-    while not (metrics.exists() and metrics.read_text(encoding="utf-8").count('"kind": "train"') > 2):
-        assert time.monotonic() < limit, "the run does not begin"
-        time.sleep(0.05)
+    metrics = tmp_path / "run/metrics.jsonl"
+    wait_for(metrics, '"kind": "train"', 3)
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 129
@@ -177,39 +183,34 @@ def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
     assert (last["kind"], last["step"]) == ("checkpoint", checkpoints.step_of(saved))
 
 
-def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved():
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the process is a fork of one that has torch")
+def test_messages_to_a_closed_terminal_are_lost_and_the_state_is_saved(tmp_path):
     """The terminal refuses them, and the error would end the process before it has saved."""
     program = """
 import os, signal, sys, time
 from translate.errors import Terminated, say
 from translate.training.train import terminable
 
-pipe = int(sys.argv[1])
+marks = open(sys.argv[1], "w", buffering=1)
 try:
     with terminable():
-        os.write(pipe, b"ready")
+        marks.write("ready\\n")
         while True:
             time.sleep(0.1)  # not pause(): a signal just before it would end nothing
 except Terminated:
     say("stopped")
     print("stopped", flush=True)
-    os.write(pipe, b"saved")
+    marks.write("saved\\n")
 """
     outer, terminal = pty.openpty()
-    read, write = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(write)],
-        stdout=terminal,
-        stderr=terminal,
-        pass_fds=[write],
-        cwd=Path(__file__).parents[3],
-    )
-    os.close(write)
-    os.close(terminal)
-    with process:
-        assert os.read(read, 100) == b"ready"
+    marks = tmp_path / "marks"
+    with (
+        os.fdopen(terminal, "wb", 0) as theirs,
+        forks.Popen(["-c", program, str(marks)], None, None, theirs, theirs) as process,
+    ):
+        theirs.close()
+        wait_for(marks, "ready")
         os.close(outer)
         process.send_signal(signal.SIGHUP)
-        assert os.read(read, 100) == b"saved"
-    os.close(read)
-    assert process.returncode == 0
+        wait_for(marks, "saved")
+        assert process.wait(60) == 0
