@@ -90,7 +90,7 @@ class Translator:
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
-        _check_options(search=search, document=document)
+        _check_options(search, document)
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document = search or Search(), document or Document()
         self._raise_if_cancelled = raise_if_cancelled
@@ -133,7 +133,7 @@ class Translator:
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
         say = say or (lambda message: print(message, file=sys.stderr))
-        _check_options(search=search, document=document, opening=opening)
+        _check_options(search, document, opening)
         opening, search = opening or Opening(), search or Search()
         engine = open_engine(locate(path, say, exported=True), opening)
         reranker = None
@@ -398,10 +398,10 @@ class Translator:
             yield whole
 
 
-def _check_options(**options: Search | Document | Opening | None) -> None:
+def _check_options(search: object, document: object, opening: object = None) -> None:
     """Raise TypeError for options in the place of others."""
-    for name, value in options.items():
-        kind = {"search": Search, "document": Document, "opening": Opening}[name]
+    options = ("search", search, Search), ("document", document, Document), ("opening", opening, Opening)
+    for name, value, kind in options:
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name} is of the type {type(value).__name__}; expected {name}={kind.__name__}(...)")
 
