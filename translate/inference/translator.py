@@ -166,9 +166,8 @@ class Translator:
 
         TypeError for anything else. Line n of a text is line n of its translation.
         """
-        if isinstance(text, bytes | Mapping) or not isinstance(
-            text, Iterable
-        ):  # now, not at the first use of the iterator
+        # Now, not at the first use of the iterator.
+        if isinstance(text, bytes | Mapping) or not isinstance(text, Iterable):
             raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
         if isinstance(text, str):
             return next(self._texts([text]))
