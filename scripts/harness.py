@@ -99,8 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.work is not None:
         assert case.work is not None
         return answer_tasks(case.work(args))
+    here = machine(getattr(args, "threads", None))  # before a record that is written on the way changes the tree
     measured = case.run(args)
-    record = {"kind": kind_of(chosen.case, case), **machine(getattr(args, "threads", None)), **measured}
+    record = {"kind": kind_of(chosen.case, case), **here, **measured}
     if shown := table(case.rows(record)):
         print(shown)
     if args.out:
