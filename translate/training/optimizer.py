@@ -89,8 +89,11 @@ class Muon(AdamW):
     def step(self) -> None:  # type: ignore[override]
         """Update all parameters; the gradients of the matrices are discarded."""
         group, skipped = self.param_groups[0], self.found_inf
-        # A step that is skipped has no gradient, no new momentum and no length.
-        taken: float | Tensor = 1.0 if skipped is None else 1.0 - skipped
+        if skipped is not None and skipped.device.type == "cpu":  # the host knows, and masks would take time
+            if skipped:
+                self.zero_grad()
+                return
+            skipped = None
         updates = defaultdict(list)
         for parameter in group["params"]:
             if parameter.grad is None:
@@ -98,11 +101,9 @@ class Muon(AdamW):
             state = self.state[parameter]
             if not state:  # AdamW looks for `step` in every state that it loads
                 state.update(momentum=torch.zeros_like(parameter), step=torch.zeros(()))
-            gradient = parameter.grad if skipped is None else parameter.grad.where(skipped == 0, 0.0)
-            momentum = state["momentum"].lerp_(gradient, (1 - MOMENTUM) * taken)
-            ahead = gradient.lerp(momentum, MOMENTUM).to(self._dtype)  # Nesterov's
+            ahead = ahead_of_momentum(parameter.grad, state["momentum"], skipped).to(self._dtype)
             if group["weight_decay"]:
-                parameter.mul_(1 - group["lr"] * group["weight_decay"] * taken)
+                parameter.mul_(1 - group["lr"] * group["weight_decay"] * (1.0 if skipped is None else 1.0 - skipped))
             for matrix, update in zip(*(x.split(self._heights[parameter]) for x in (parameter, ahead)), strict=True):
                 is_tall = matrix.size(0) > matrix.size(1)
                 pair = (matrix.T, update.T) if is_tall else (matrix, update)
@@ -110,10 +111,22 @@ class Muon(AdamW):
             parameter.grad = None  # AdamW skips parameters without a gradient
         for (_, n_columns), pairs in updates.items():
             directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]))
-            steps_NAB = directions_NAB.to(pairs[0][0].dtype) * (group["lr"] * RMS * n_columns**0.5 * taken)
-            for (matrix, _), step in zip(pairs, steps_NAB, strict=True):
-                matrix.sub_(step)
+            for (matrix, _), direction in zip(pairs, directions_NAB, strict=True):
+                matrix.sub_(direction, alpha=group["lr"] * RMS * n_columns**0.5)
         super().step()
+
+
+def ahead_of_momentum(gradient: Tensor, momentum: Tensor, skipped: Tensor | None = None) -> Tensor:
+    """Move the momentum towards the gradient, in place, and return Nesterov's: the gradient moved towards it in turn.
+
+    Args:
+        skipped: 1.0 leaves the momentum unchanged and returns zeros, whatever the gradient; 0.0 and None do not.
+    """
+    if skipped is None:
+        return gradient.lerp(momentum.lerp_(gradient, 1 - MOMENTUM), MOMENTUM)
+    gradient = gradient.where(skipped == 0, 0.0)
+    momentum.lerp_(gradient, (1 - MOMENTUM) * (1.0 - skipped))
+    return gradient.lerp(momentum, MOMENTUM) * (1.0 - skipped)
 
 
 def matrices(model: nn.Module) -> dict[Tensor, list[int]]:

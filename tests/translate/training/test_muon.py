@@ -1,6 +1,7 @@
 """Muon against singular value decomposition and PyTorch's own; all else follows Adam, which is PyTorch's."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from tests import forks
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.training.optimizer import MOMENTUM, matrices, new_optimizer, orthogonalised
+from translate.training.optimizer import MOMENTUM, ahead_of_momentum, matrices, new_optimizer, orthogonalised
 
 CONFIG = TrainingConfig(optimizer="muon", weight_decay=0.3)
 LR = 0.01
@@ -80,6 +81,22 @@ def test_bf16_brings_small_singular_values_near_1_too(n_columns: int) -> None:
 
 def test_a_matrix_of_zeros_stays_zero() -> None:
     assert not orthogonalised(torch.zeros(1, 3, 5)).any()
+
+
+@pytest.mark.parametrize("lost", [0.0, math.inf, math.nan])
+def test_a_skipped_step_leaves_the_momentum_whatever_the_gradient(lost: float) -> None:
+    """`skipped` stands on the device; the CPU, whose host knows it, takes the path without it."""
+    generator = torch.Generator().manual_seed(3)
+    gradient, momentum = torch.randn(2, 5, 7, generator=generator)
+    plain, masked = momentum.clone(), momentum.clone()
+    assert torch.equal(
+        ahead_of_momentum(gradient, plain), ahead_of_momentum(gradient, masked, skipped=torch.tensor(0.0))
+    )
+    assert torch.equal(plain, masked)
+    assert not torch.equal(plain, momentum)
+    gradient[3, 5] += lost
+    assert not ahead_of_momentum(gradient, masked, skipped=torch.tensor(1.0)).any()
+    assert torch.equal(plain, masked)
 
 
 def test_matrices_of_layers_move_as_with_the_muon_of_pytorch(model: Transformer) -> None:
