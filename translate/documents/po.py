@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from gettext import c2py
 
-from translate.documents import message_format
+from translate.documents import message_format, restructured_text
 from translate.documents.document import Reading, Unit
 from translate.documents.edits import (
     Edit,
@@ -32,6 +32,7 @@ from translate.documents.edits import (
     without_mnemonic,
     without_quotations,
 )
+from translate.documents.restructured_text import Inline
 from translate.errors import UserError
 
 _TOKEN = re.compile(
@@ -246,6 +247,7 @@ class _Slot:
         before, after: line breaks at both ends.
         is_java: whether it is a MessageFormat of Java, whose apostrophes are written twice.
         mnemonic: the mark of a menu's key and the key, such as "&F".
+        inline: the markup of a message of Sphinx.
     """
 
     entry: _Entry
@@ -258,6 +260,7 @@ class _Slot:
     is_printf: bool
     is_java: bool
     mnemonic: str
+    inline: Inline | None
 
 
 class Catalog:
@@ -269,7 +272,7 @@ class Catalog:
         self._header = next((entry for entry in self._entries if entry.is_header), None)
         self._newline = "\r\n" if "\r\n" in file.text else "\n"
         self._plurals = self._read_plurals()
-        tag = tag_name(file.text)
+        tag, self._is_rst = tag_name(file.text), restructured_text.is_used(file.text)
         self._slots = [slot for entry in self._entries if not entry.is_header for slot in self._read_slots(entry, tag)]
         self._is_icu = any(is_icu(slot.plain.source) for slot in self._slots)
         self._width = _width([one for entry in self._entries for one in (*entry.parts.values(), *entry.forms)])
@@ -337,10 +340,12 @@ class Catalog:
             before, after = source.text[:start], source.text[start + len(inner) :]
             is_java = "java-format" in flags and message_format.doubles_apostrophes(inner, always=True)
             shown, done = (message_format.read(text) if is_java else text for text in (inner, done.strip("\n")))
-            bare, mnemonic = without_mnemonic(shown, codes)
-            body = plain(bare, codes, tag)
-            unit = Unit(body.text, place, body.tagged(done) or None)
-            yield _Slot(entry, n, source, body, before, after, unit, is_printf, is_java, mnemonic)
+            bare, mnemonic = (shown, "") if self._is_rst else without_mnemonic(shown, codes)
+            inline = Inline(bare, f"{tag}x") if self._is_rst else None
+            body = plain(inline.text if inline else bare, codes, tag)
+            done = body.tagged(inline.tagged(done) if inline else done)
+            unit = Unit(body.text, place, done or None)
+            yield _Slot(entry, n, source, body, before, after, unit, is_printf, is_java, mnemonic, inline)
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
         """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""
@@ -369,6 +374,7 @@ class Catalog:
         if slot.is_printf:
             translation = _without_new_conversions(translation, slot.plain.text)
         text = slot.plain.restored(translation)
+        text = slot.inline.restored(text) if slot.inline else text
         if slot.is_java:
             text = message_format.written(text)
         elif self._is_icu:
