@@ -69,6 +69,11 @@ _MACRO = r"(?<![\w\\:])\\[A-Za-z]{2,40}\*?(?:\[[^\[\]\n]{0,200}\]|\{[^{}\s]{0,20
 _CITED, _LOCATOR = r"-?@[^\s\[\],;]{1,100}", r"[^\W\d_]{0,9}\.? ?\d[\df\u2013. -]{0,20}"  # [@miller, p. 5; -@jones]
 # A citation or reference of pandoc and Quarto in a sentence: @miller:2020, @fig-house, @{a key}
 _KEY = r"(?<![\w&#@])@(?:\{[^{}\n]{1,100}\}|(?=\w{0,60}[^\W\d_])\w(?:[:.$%&+?<>~/-]?\w){1,99})"
+# Keys of PyMdown, ++ctrl+alt+"x"++ and ++enter++; between such marks, other single words are insertions.
+_KEY_NAME = r"""(?:[\w-]+|"[^"\n]+"|'[^'\n]+')"""
+_SINGLE_KEYS = r"""alt backspace caps-lock cmd command ctrl del delete down end enter esc escape f\d\d? home insert left
+meta option page-down page-up right shift space tab up win windows [a-z\d]"""
+_KEYS = rf"(?<![\w+])\+\+(?:{_KEY_NAME}(?:\+{_KEY_NAME})+|{'|'.join(_SINGLE_KEYS.split())})\+\+(?![\w+])"
 _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 
 
@@ -77,8 +82,8 @@ def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
     These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
-    text is their name, attributes, names of emoji, both halves of a link or picture, and emphasis, also around a single
-    word that would be a constant elsewhere.
+    text is their name, attributes, names of emoji, keys, both halves of a link or picture, and emphasis, also around a
+    single word that would be a constant elsewhere.
     """
     pattern = re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
@@ -90,7 +95,8 @@ def markdown() -> re.Pattern[str]:
         + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern
-        + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
+        + rf"|{_KEYS}"
+        + r"|(?:\{ ?[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
         + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
         + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
         + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
@@ -184,11 +190,12 @@ _SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, th
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
 # Tags of BBCode that are certain on a line of their own.
 _BLOCKS_OF_BBCODE = "quote|spoiler|details|code|list|ul|ol|table|tr|td|th|center|left|right|hide|poll|event|hr|noparse"
-# Attributes, targets of links, and lines of tags, also of templates and BBCode.
+# Attributes, targets of links, lines of blocks of PyMdown (/// details | Title), and lines of tags, also of templates
+# and BBCode.
 _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
-    r"|:::|(?:\{:[^{}]*\}|\{[.#][^{}]*\}|\([\w:.-]+\)=)\s*\Z"
+    r"|:::|/{3,}[ \t]*(?:[A-Za-z][\w-]*[ \t]*(?:\|.*)?)?\s*\Z|(?:\{:[^{}]*\}|\{[.#][^{}]*\}|\([\w:.-]+\)=)\s*\Z"
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )
@@ -208,6 +215,9 @@ _DIRECTIVE = re.compile(
     rf"(?:(?P<prose>{'|'.join(_DIRECTIVES.split())})|(?P<code>{'|'.join(_CODE_DIRECTIVES.split())})|[\w:+-]+)\}}"
     r"(?!.*[`~:]{3})"
 )
+# What has options in YAML in the next lines, indented: a block of PyMdown, and documentation of code by mkdocstrings.
+_HAS_OPTIONS = re.compile(r"(?P<indent>[ >]*)(?:/{3,}[ \t]*[A-Za-z]|:::[ \t]+[A-Za-z_][\w./-]*\s*\Z)")
+_FIRST_OPTION = re.compile(r" {4,}[A-Za-z][\w-]*:(?:\s|\Z)")
 _TERM, _DEFINITION = re.compile(r" *[^\s:]"), re.compile(r" +|\s*\Z")  # of a glossary; its indentation
 _OPTION_OF_DIRECTIVE = re.compile(r"\s*:[A-Za-z][\w-]*:(?:\s|\Z)")
 _TITLE_OF_LINE = re.compile(
@@ -218,6 +228,7 @@ _TITLE_OF_LINE = re.compile(
     r"|(?:[A-Za-z][\w-]*[ \t]*)?\{(?:[^{}\"]|\"[^\"]*\")*?(?<![\w-])title=\"(?P<attribute>[^\"]*)\"[^{}]*\}"
     rf"|(?i:{'|'.join(_ADMONITIONS.split())})[ \t]+(?P<words>[^\s:{{\[].*?))[ \t]*:*\s*\Z|"
     r"\A[\s>]*(?:!!!|\?{3}\+?|===[!+]?)[^\"]*\"(?P<block>.*)\"\s*\Z"
+    r"|\A[\s>]*/{3,}[ \t]*(?!html\b)[A-Za-z][\w-]*[ \t]*\|[ \t]*(?P<slashes>\S.*?)\s*\Z"
     r"|\A[\s>*+-]*\[[^\]]+\]:\s*(?:<[^<>]+>|\S+)\s+(?:\"(?P<target>[^\"]*)\"|'(?P<single>[^']*)')\s*\Z"
 )
 _FORMS_OF_TITLES: dict[str, Literal["title", "single"]] = {"target": "title", "attribute": "title", "single": "single"}
@@ -271,7 +282,9 @@ def _links(text: str) -> list[Piece]:
 
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
-    return _linked(lines, lambda lines: _read(_with_grids(_with_kept(_with_tags(_with_directives(lines))))))
+    return _linked(
+        lines, lambda lines: _read(_with_grids(_with_kept(_with_tags(_with_directives(_with_options(lines))))))
+    )
 
 
 def _linked(lines: Iterable[str], read: Callable[[Iterator[str]], Iterator[Piece]]) -> Iterator[Piece]:
@@ -481,6 +494,17 @@ def _with_directives(lines: Iterator[str]) -> Iterator[str]:
         yield _Block(line) if is_code else _Directive(line) if is_own else _Term(line) if is_term else line
 
 
+def _with_options(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; the options of a block of PyMdown or mkdocstrings are each a `_Block`."""
+    indent, is_option = None, False  # of the line that may have options
+    for line in lines:
+        inner = line.removeprefix(indent) if indent is not None and line.startswith(indent) else ""
+        is_option = (is_option and inner.startswith(_INDENT_OF_CODE)) or _FIRST_OPTION.match(inner) is not None
+        block = None if is_option else _HAS_OPTIONS.match(line)
+        indent = indent if is_option else block["indent"] if block else None
+        yield _Block(line) if is_option else line
+
+
 def _column(line: str) -> int:
     """Return how far a line is indented."""
     return len(line) - len(line.lstrip(" "))
@@ -526,7 +550,8 @@ def _whole_tag(read: list[str], lines: Iterator[str]) -> re.Match[str] | None:
 def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
     return _linked(
-        lines, lambda lines: _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(lines))))))
+        lines,
+        lambda lines: _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(_with_options(lines))))))),
     )
 
 

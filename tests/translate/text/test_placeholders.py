@@ -225,6 +225,19 @@ def test_the_text_of_a_link_of_a_wiki_is_translated_and_its_target_is_not(link: 
     assert with_branches(link, [word.upper() for word in shown]) == link.replace("".join(shown), "".join(shown).upper())
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mit ++ctrl+alt+del++ oder ++f5++ neu", ["++ctrl+alt+del++", "++f5++"]),
+        ('Mit ++"Eigene Taste"+arrow-up++ neu', ['++"Eigene Taste"+arrow-up++']),
+        ("Das ++ist++ C++ und c+++d++", []),
+        (":a-b:{ .lg .middle } Haus", [":a-b:", "{ .lg .middle }"]),
+    ],
+)
+def test_keys_and_attributes_of_mkdocs_stay(text: str, expected: list[str]) -> None:
+    assert [text[slice(*span)] for span in placeholder_spans(text, MARKDOWN)] == expected
+
+
 def test_keys_of_citations_and_references_are_whole_in_markdown() -> None:
     text = "Wie @miller:2020, @fig-haus-1, @sec:ein.leitung. Und @{ein key} zeigt, an max@example.com; @Anna."
     found = [text[slice(*span)] for span in placeholder_spans(text, MARKDOWN)]
