@@ -33,7 +33,7 @@ from translate.documents.xml import (
 )
 from translate.errors import UserError
 from translate.text.markup import LINKS, are_apart
-from translate.text.placeholders import shown_attributes
+from translate.text.placeholders import KEPT_CLASSES, shown_attributes
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")  # obfuscation, which is no encryption
@@ -88,7 +88,7 @@ def _role(token: Token) -> Role | None:
 def _translates(token: Token) -> bool | None:
     """Return whether an element says that it is translated, or that it is not."""
     attributes = token.attributes
-    if "notranslate" in attributes.get("class", "").split():
+    if any(name in KEPT_CLASSES for name in attributes.get("class", "").split()):
         return False
     return {"no": False, "yes": True, "": True}.get(attributes.get("translate", "inherited").lower())
 

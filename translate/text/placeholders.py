@@ -318,10 +318,12 @@ _LINK_TITLE = re.compile(
 )
 # Of wikis and Obsidian: [[page#section|text]]
 WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")
-# Attributes by which the content of an element of HTML stays.
+# Attributes by which the content of an element of HTML stays; Sphinx writes declarations of code as "sig-object".
+KEPT_CLASSES = ("notranslate", "sig-object")
 NOT_TRANSLATED = re.compile(
     r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
-    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
+    rf"|class\s*=\s*(?:(?:{'|'.join(KEPT_CLASSES)})(?=[\s/]|\Z)"
+    rf"|[\"'](?:[^\"']*\s)?(?:{'|'.join(KEPT_CLASSES)})[\s\"']))",
     re.IGNORECASE,
 )
 TRANSLATED = re.compile(r"(?i)(?<![\w-])translate\s*=\s*(?:\"(?:yes)?\"|'(?:yes)?'|yes(?=[\s/]|\Z))")  # as in HTML

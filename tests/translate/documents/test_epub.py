@@ -414,6 +414,11 @@ def test_the_inner_value_of_translate_holds() -> None:
     )
 
 
+def test_declarations_of_code_by_sphinx_stay() -> None:
+    declaration = '<dt class="sig sig-object py" id="f"><span>open</span><em>(file)</em></dt>'
+    assert chapter(f"<dl>{declaration}<dd>Text</dd></dl>") == f"<dl>{declaration}<dd>TEXT{MARK}</dd></dl>"
+
+
 def test_a_block_that_stays_divides_the_text_around_it() -> None:
     kept = '<p translate="no">Firma</p>'
     assert chapter(f"<div>Vorher {kept} nachher</div>") == f"<div>VORHER{MARK} {kept} NACHHER{MARK}</div>"

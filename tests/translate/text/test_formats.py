@@ -881,6 +881,7 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<![CDATA[a]]>b", ["b"]),
         ("<p>a <time>b</time> <img src=x> c</p>", ["a <time>b</time> <img src=x> c"]),
         ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
+        ('<dl><dt class="sig sig-object py" id="f">f(a)</dt><dd>b</dd></dl>', ["b"]),
         ("<p data-translate=no>a</p><p data-class=notranslate>b</p><p class=notranslate-x>c</p>", ["a", "b", "c"]),
         ("<p translate='no'>a</p><p translate=no-op>b</p><p translate=\"no-op\">c</p>", ["b", "c"]),
         # https://html.spec.whatwg.org/multipage/dom.html#the-translate-attribute: the inner value holds
