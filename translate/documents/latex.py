@@ -209,9 +209,6 @@ class _Paragraph(Plain):
             return self.source
         if lost := [code for tag, code in self.held.items() if translation.count(tag) != 1]:
             raise UnwritableError(f"does not have {lost[0]!r} exactly once")
-        for tag in self.held:  # as before a reference: see Figure~1
-            if f"\u00a0{tag}" in self.text:
-                translation = translation.replace(f" {tag}", f"\u00a0{tag}")
         pattern = "|".join(map(re.escape, self.held)) or r"(?!)"
         parts = re.split(f"({pattern})", translation)
         written = ""

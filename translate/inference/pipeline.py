@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 from translate.text import languages, placeholders, plurals, sentences
 from translate.text.placeholders import MAY_BE_MARKED, PLACEHOLDER, Protected, without_symbols
 from translate.text.sentences import Piece
+from translate.text.spaces import with_special_spaces
 from translate.text.translation import Translation, join
 
 if TYPE_CHECKING:  # imported where a text has formatting or a glossary: a plain one starts sooner
@@ -145,7 +146,12 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Tra
     `_translate_protected` searches and checks what is left.
     """
     found = _translate_formatted(texts, model, rules)
-    return found if rules.is_bare else found | translate_messages(found, model, rules)
+    if rules.is_bare:
+        return found
+    found |= translate_messages(found, model, rules)
+    if not rules.segments:
+        return found
+    return {text: replace(said, text=with_special_spaces(said.text, text)) for text, said in found.items()}
 
 
 def _translate_formatted(texts: Sequence[str], model: Model, rules: Rules) -> Translations:

@@ -482,10 +482,3 @@ def test_an_environment_that_the_file_declares_for_code_stays(declaration: str) 
     code = r"\begin{Highlighting}[]\KeywordTok{def} f(x): return \StringTok{$ {a"
     data = rf"{declaration}\begin{{document}}Some \st{{old}} text.{code}\end{{Highlighting}}\end{{document}}".encode()
     assert texts("a.tex", data) == ["Some <g2>old</g2> text."]
-
-
-def test_a_tie_before_a_reference_stays() -> None:
-    """The search has plain spaces."""
-    data = rb"Siehe Bild~\ref{a}, Tafel \ref{b} und Seite~\pageref{c}."
-    written = translated("a.tex", data, lambda text: upper(text.replace("\u00a0", " ")))
-    assert written == rb"SIEHE BILD~\ref{a}, TAFEL \ref{b} UND SEITE~\pageref{c}."

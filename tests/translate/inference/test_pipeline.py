@@ -368,6 +368,15 @@ def test_a_model_that_copies_its_source_restores_any_text(passages: list[str], n
         assert readable(sentence.text) == readable(text) or {*sentence.flags} & {"repetition", "capitals"}
 
 
+def test_a_special_space_of_a_sentence_is_in_its_translation() -> None:
+    """Also beside formatting and a placeholder; a model reads and writes plain spaces."""
+    text = "Es sind 5\u00a0km. <b>Dr.</b>&nbsp;Meier hat {n}\u202fHunde."
+    model = Model(swapped)
+    found = [one.text for one in translated(model, text)]
+    assert found == ["eS SIND 5\u00a0KM. <b>dR.</b> mEIER HAT {n}\u202fhUNDE."]
+    assert not re.search("[\u00a0\u202f]|nbsp", " ".join(model.asked))
+
+
 def test_work_can_be_given_up_before_each_translation_is_checked_for_repetitions() -> None:
     """A client may be gone; the check takes as long as the translation is."""
     looks = list[int]()
