@@ -309,8 +309,9 @@ def _is_function_word(word: str, known: Sequence[Language]) -> bool:
 
 
 def _label(number: Number, text: str) -> str:
-    """Return the word before a number that has one full stop and is no amount of money; "" if there is none."""
-    if number.text.count(".") != 1 or "," in number.text or number.what.power:
+    """Return the word before a number that has one full stop and is no date or money; "" if there is none."""
+    is_date = bool(number.what.spare) and not number.what.values
+    if number.text.count(".") != 1 or "," in number.text or number.what.power or is_date:
         return ""
     words = text[max(0, number.start - _LONGEST_LABEL) : number.start].replace("-", " ").split()
     return "" if not words or _CURRENCY.fullmatch(words[-1]) else words[-1]
@@ -491,6 +492,8 @@ def _read(text: str, is_date: bool, separators: str, *, slash_is_fraction: bool)
         parts = tuple((part, _HALF) if part == "2" else (part,) for part in map(_integer, text.split("/")))
         return Meaning(text, _quotient(text), parts)
     values, parts = _values(text, separators) or _quotient(text), ()
+    if is_date and "." in text and separators and not _reading(separators).fullmatch(text):  # 15.11. in German
+        values = ()
     if values and values[0].endswith(".5") and not is_date and not _has_parts(text):  # two and a half
         parts = tuple((part,) for part in (values[0][:-2], _HALF) if part != "0")
     return Meaning(text, values, parts, int(is_date))
@@ -960,7 +963,7 @@ class _Pool:
 
 def _steps(what: Meaning) -> Sequence[Values]:
     """Return the values of each number in one of a translation that may stand for a part of one of the source."""
-    if what.is_clock:
+    if what.is_clock or what.is_listed:  # 15,11,2017 is no date
         return ()
     if what.is_whole or what.values and _is_month(what.values[0]):
         return (what.values,)

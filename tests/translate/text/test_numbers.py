@@ -598,8 +598,19 @@ def test_the_parts_of_a_number_keep_their_order(whole: int, cents: int, between:
 def test_a_date_is_there_if_day_month_and_year_are(one: date, other: date, form: str) -> None:
     source = f"Am {one.day}.{one.month}.{one:%Y} war es."
     assert lost(source, f"It was on {one.strftime(form)}.") == []
+    for commas in (f"{one.day},{one.month},{one:%Y}", f"{one.day:02},{one.month:02},{one:%y}"):
+        assert lost(source, f"It was on {commas}.")
     assume((other.year, {other.day, other.month}) != (one.year, {one.day, one.month}))
     assert lost(source, f"It was on {other.strftime(form)}.")
+
+
+@given(DATES)
+def test_a_day_is_no_decimal_number(day: date) -> None:
+    """In English, 15.11 before a full stop is one."""
+    source, said = f"Das war am {day.day}.{day.month:02}. so.", f"That was on {day.day},{day.month:02} so."
+    assert lost(source, said)
+    assert lost(source, said.replace(",", ".")) == lost(source, f"That was on {day:%-d %B}.") == []
+    assert lost(f"It is {day.day}.{day.month:02}.", f"Es ist {day.day},{day.month:02}.", ("en", "de")) == []
 
 
 def _seconds(work: Callable[[str], object], text: str) -> float:
