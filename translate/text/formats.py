@@ -234,6 +234,10 @@ def written(text: str, piece: Piece) -> str:
         return grids.with_texts(piece.text, text, read_markdown)
     if piece.form == "code":
         return piece.text
+    if piece.form == "cues":
+        from translate.text.subtitles import in_cues
+
+        return in_cues(text, piece.text)
     if piece.form == "capitals":
         return text.upper()
     if piece.form == "title":
@@ -384,13 +388,14 @@ class Paragraph:
         self.piece, self._markup = piece, markup(format)
         self._indent = _QUOTE if format in ("markdown", "mdx") else _INDENT
         text = content(piece)  # a line break between cues is in no markup
+        self._has_lines = "\n" in text
         self._source = text if piece.form == "cues" else _with_held_breaks(text, self._markup)
         text = self._source
         self.plain = one_line(re.sub(rf"\n{self._indent.pattern}", "\n", text)) if "\n" in text else text
 
     def laid_out(self, translation: str) -> str | None:
         """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
-        if "\n" not in self.piece.text or self.piece.form in ("yaml", "toml", "grid"):
+        if not self._has_lines or self.piece.form in ("yaml", "toml", "grid"):
             return written(translation, self.piece)
         if translation == self.plain:
             return self._released(self._source)
@@ -412,9 +417,7 @@ class Paragraph:
 
     def _released(self, text: str) -> str:
         if self.piece.form == "cues":
-            from translate.text.subtitles import in_cues
-
-            return in_cues(text, self.piece.text)
+            return written(text, self.piece)
         return text if _CUT in self.piece.text else text.replace(_CUT, "\n")
 
 

@@ -84,9 +84,9 @@ class Piece:
         translate: whether it is translated or copied.
         form: how the format writes the text: in a cell of a table, "quoted" if each quotation mark is written twice,
             "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; in subtitles "capitals" for a
-            name or sound, "cues" for a sentence in several cues; "title" in quotation marks of Markdown and "single" in
-            single ones; "language" for a tag of HTML that states the language and "code" for its code in front matter;
-            "yaml" or "toml" for a string of front matter, with its quotes; "grid" for a grid table.
+            name or sound, "cues" for a sentence in several cues or with codes; "title" in quotation marks of Markdown
+            and "single" in single ones; "language" for a tag of HTML that states the language and "code" for its code
+            in front matter; "yaml" or "toml" for a string of front matter, with its quotes; "grid" for a grid table.
         headings: those of the text if the piece links to one of them.
     """
 

@@ -6,29 +6,32 @@ and `in_cues` puts back.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, zip_longest
+from typing import Literal
 
-from translate.text.markup import paragraph
-from translate.text.sentences import Piece
+from translate.text.sentences import Piece, pieces
 
 _LONGEST = 256  # lines of a cue; a longer block is divided
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
+# As in Sub Station Alpha: {\an8} for a place or a format, \N for a line break, \h for a no-break space; C:\N is a path.
+_CODE, _N, _H = r"\{\\[^{}\n]*\}", r"(?<!\b[A-Z]:)\\N", r"(?<!\b[A-Z]:)\\h"
+_AFTER_BREAK = re.compile(r"(?<=\\N)(?<!\b[A-Z]:\\N)")
 # Sounds and names of speakers: [Musik] (leise) MANN:
 _SOUND = r"\[(?=[^\W\d_]{2})[^\[\]\n_=/]{1,80}\](?![(\[])"
-_ASIDE = r"\((?=[^\W\d_]{2})[^()\n]{1,80}\)(?=[\s:<]|\Z)"
+_ASIDE = r"\((?=[^\W\d_]{2})[^()\n]{1,80}\)(?=[\s:<]|\\N|\Z)"
 _IN_CAPITALS = r"[A-Z\u00c0-\u00de][A-Z\u00c0-\u00de\u00df.'\u2019-]"
 _NAME = (
     rf"(?:{_IN_CAPITALS}{{0,30}}\s){{0,3}}{_IN_CAPITALS}{{1,30}}(?:\s\d{{1,2}})?"
-    r"(?=(?:\s?\([^()\n]{1,80}\))?:(?!\S))"
+    r"(?=(?:\s?\([^()\n]{1,80}\))?:(?:\s|\\N|\Z))"
 )
-_CODE = r"\{\\[^{}\n]*\}"  # of a place or a format, as in Sub Station Alpha: {\an8}
 _LABEL = re.compile(
     rf"(?:<[^<>\n]*>|{_CODE}|[\s>\u2013\u2014-])*+(?:(?:{_SOUND}|{_ASIDE}|{_NAME})(?:</\w{{1,9}}>)*\s*:?\s*)+"
 )
 _LABEL_WORDS = re.compile(rf"<[^<>\n]*>|{_CODE}|(?P<words>[^\W_](?:[^<>\[\]():\n]*[^\s<>\[\]():])?)")
 # Before another speaker, or a sound at the end of a line.
-_TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}\s*\Z)")
+_TURN = re.compile(rf"(?<=[.!?\u2026>\"\u201c\u201d]\s)(?=[-\u2013\u2014]\s?\w)|(?<=\s)(?={_SOUND}(?:\s|\\N)*\Z)")
 _BEGINS = re.compile(rf"\s*(?:{_CODE})?(?:[-\u2013\u2014\u2669-\u266c]|#\s|>>|&gt;&gt;|{_SOUND}|{_NAME})")
 # A mark of the end, a note of a song, or a line in brackets, such as a sound.
 _ENDS = re.compile(
@@ -41,7 +44,7 @@ _CUE = r"[^\S\n]*(?P<start>[\d:.,]+)[^\S\n]*-->[^\S\n]*(?P<end>[\d:.,]+)(?P<sett
 _NEXT_CUE = rf"[ \t]*+\r?\n(?:[ \t]*+\r?\n)++(?:[^\n]*\n)?{_CUE}"
 _FORMATS, _END_OF_FORMAT = r"(?:\{\\an\d\}|<[ibu]>|<font[^<>\n]*>)*", "</(?:[ibu]|font)>"
 _FORMATTED = re.compile(rf"(?P<formats>{_FORMATS})(?P<text>[^<>{{}}]*)(?:{_END_OF_FORMAT})*")
-_BREAK = re.compile(rf"(?:(?<!>)(?:{_END_OF_FORMAT})++|(?<![ \t])){_NEXT_CUE}{_FORMATS}|\r?\n")
+_BREAK = re.compile(rf"(?:(?<!>)(?:{_END_OF_FORMAT})++|(?<![ \t])){_NEXT_CUE}{_FORMATS}|\r?\n|{_N}")
 _LONGEST_PAUSE = 2  # seconds within a sentence
 MOST_CUES = 4  # of a sentence
 _MARK = re.compile(r"[.,;:!?\u2026](?!\S)")  # a text with one has a full stop where a sentence ends
@@ -54,12 +57,14 @@ _INTERRUPTED = re.compile(r"[-\u2013\u2014][\"\u201c\u201d]?\s*\Z")
 
 
 def text_of_cues(text: str) -> str:
-    """Return the text of a sentence in several cues, without the lines between them."""
-    return _BREAK.sub("\n", text)
+    """Return the text of a sentence with codes or in several cues, without the lines between them."""
+    return re.sub(_H, "\u00a0", _BREAK.sub("\n", text))
 
 
 def in_cues(text: str, like: str) -> str:
-    """Return a text of as many lines as those of a sentence in several cues, with the lines between the cues."""
+    """Return a text of as many lines as those of a sentence in several cues, with its codes and the lines between."""
+    if re.search(_H, like):
+        text = text.replace("\u00a0", r"\h")
     breaks = [match[0] for match in _BREAK.finditer(like)]
     return "".join(chain.from_iterable(zip_longest(text.split("\n"), breaks, fillvalue="")))
 
@@ -83,7 +88,7 @@ def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
         else:
             yield from held
             held, last, times, n_cues = [], piece.text, new_times, 1
-            if not piece.form and not _ENDS.search(piece.text):
+            if piece.form != "capitals" and not _ENDS.search(piece.text):
                 held = [piece]
                 continue
         held.append(piece)
@@ -102,7 +107,7 @@ def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piec
     """
     cue = re.fullmatch(_NEXT_CUE, between)
     own, other = _FORMATTED.fullmatch(before), _FORMATTED.fullmatch(piece.text)
-    if not (cue and times and own and other) or piece.form:
+    if not (cue and times and own and other) or piece.form == "capitals":
         return False
     is_same = (own["formats"], times["settings"]) == (other["formats"], cue["settings"])
     return is_same and goes_on(own["text"], other["text"], seconds(cue["start"]) - seconds(times["end"]))
@@ -160,20 +165,28 @@ def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
     yield from (Piece(line, translate=False) for line in block[: times + 1])
     sentence: list[str] = []
     for line in _turns(block[times + 1 :]):
-        if sentence and (_BEGINS.match(line) or _ENDS.search(sentence[-1])):
-            yield from paragraph("".join(sentence))
+        if sentence and (_BEGINS.match(line) or _ENDS.search(sentence[-1].removesuffix(r"\N"))):
+            yield from _sentence("".join(sentence))
             sentence = []
         label = _LABEL.match(line) if not sentence else None
         if label:
             yield from _label(label)
             line = line[label.end() :]
         sentence.append(line)
-    yield from paragraph("".join(sentence))
+    yield from _sentence("".join(sentence))
+
+
+def _sentence(text: str) -> list[Piece]:
+    """Return the pieces of a sentence; line breaks around it are copied."""
+    shown = re.sub(_N, "  ", text)
+    found = pieces(text, [(len(shown) - len(shown.lstrip()), len(shown.rstrip()))])
+    form: Literal["", "cues"] = "cues" if re.search(f"{_N}|{_H}", text) else ""
+    return [replace(piece, form=form) if piece.translate else piece for piece in found]
 
 
 def _turns(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines, each divided before the dashes at which other speakers begin."""
-    for line in lines:
+    for line in chain.from_iterable(map(_AFTER_BREAK.split, lines)):
         yield from filter(None, _TURN.split(line))
 
 

@@ -201,6 +201,8 @@ def test_sounds_speakers_and_lines_of_songs_are_translated_by_themselves(text: s
     code = "{\\an8}"  # a place, which hid a sound or a name after it
     found = language("srt", cue(code + text.replace("\n", f"\n{code}")))
     assert [said.replace(code, "") for said in found] == expected
+    coded = [content(piece) for piece in read("srt", cue(text.replace("\n", r"\N"))) if piece.translate]
+    assert coded == [content(piece) for piece in read("srt", cue(text)) if piece.translate]
 
 
 def test_names_in_capitals_are_read_as_names_and_written_in_capitals() -> None:
@@ -291,7 +293,10 @@ def test_a_sentence_may_go_on_in_the_next_cues(texts: list[str], expected: list[
 
 
 @given(
-    st.lists(st.sampled_from(["Ich", "habe", "den\nHund", "<i>so</i>", "", " a ", "nein.", "[a", "b=c]"]), max_size=7),
+    st.lists(
+        st.sampled_from(["Ich", "den\nHund", r"ein\NHund", r"\ha\N", "<i>so</i>", "", "nein.", "[a", "b=c]"]),
+        max_size=7,
+    ),
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_a_sentence_in_several_cues_is_written_between_their_times(texts: list[str], end: str) -> None:
@@ -308,7 +313,16 @@ def test_a_sentence_in_several_cues_is_written_between_their_times(texts: list[s
             assert [line for line in said.split("\n") if "-->" in line or line.strip().isdecimal()] == [
                 line for line in piece.text.split("\n") if "-->" in line or line.strip().isdecimal()
             ]
-            assert said.count("\n") == piece.text.count("\n")
+            assert [said.count(end) for end in ("\n", r"\N")] == [piece.text.count(end) for end in ("\n", r"\N")]
+
+
+def test_codes_of_breaks_and_spaces_are_no_words() -> None:
+    """As some programs write them into SubRip; a path has none."""
+    (found,) = (piece for piece in read("srt", cue(r"Es sind 5\hkm\Nbis Rom.")) if piece.translate)
+    paragraph = Paragraph(found, "srt")
+    assert paragraph.plain == "Es sind 5\u00a0km bis Rom."
+    assert paragraph.laid_out("It is 5\u00a0km to Rome.") == r"It is 5\hkm\Nto Rome."
+    assert {piece.form for piece in read("srt", cue(r"In C:\Neu und C:\heute."))} == {""}
 
 
 def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
