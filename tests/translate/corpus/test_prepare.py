@@ -1,9 +1,12 @@
 """A prepared folder holds exactly the cleaned corpus, is built once, and is always complete."""
 
+import contextlib
 import copy
 import errno
 import fcntl
+import functools
 import json
+import operator
 import os
 import re
 import signal
@@ -11,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.prepare import (
     Component,
     Prepared,
+    corpus_settings,
     differences,
     mixture,
     plan_corpus,
@@ -289,6 +293,67 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
     values = experiment(root).model_dump()
     values["data"]["train"][0]["keep_identical"] = True
     assert "keep_identical" in plan_corpus(parse(values, "test"))["config"]["data"]["train"][0]
+
+
+# What each kind of source needs; one has several forms where some settings belong to others.
+FORMS: list[dict[str, Any]] = [
+    {"kind": "text", "source": "a.de", "target": "a.en"},
+    {"kind": "tsv", "path": "a.tsv"},
+    {"kind": "tmx", "path": "a.tmx"},
+    *({"kind": kind, "path": "a", "source": "de", "target": "en"} for kind in ("jsonl", "parquet")),
+    {"kind": "hub", "id": "a/b", "split": "train", "source": "de", "target": "en"},
+    {"kind": "grammar", "split": "train", "pairs": 9},
+    {"kind": "words"},
+    {"kind": "phrases"},
+    {"kind": "sacrebleu", "name": "wmt14"},
+    *({"kind": "mono", "path": "a", "model": "m", "method": m} for m in ("sampling", "beam", "greedy")),
+    {"kind": "mono", "path": "a", "synthetic": "b"},
+]
+SECTIONS = ("cleaning", "tokenizer", "augmentation")
+NUMBERS, NAMES = (True, False, 2, 300, 0.25, 0.95, 64.0), ("other", "valid", "source", "target", "beam", "unigram")
+OTHERS = (*NUMBERS, *NAMES, ["<x>", "<y>"])
+ONLY_IN_TRAINING = {"weight", "share", "root"}
+
+
+def places_of_settings(values: object, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys that lead to each value that is no table and no list of tables."""
+    if isinstance(values, list) and values and isinstance(values[0], dict):
+        values = dict(enumerate(values))
+    if not isinstance(values, dict):
+        yield place
+        return
+    for key, value in values.items():
+        yield from places_of_settings(value, (*place, key))
+
+
+def with_another_value(values: dict[str, Any], place: Sequence[Any]) -> ExperimentConfig | None:
+    """Return a valid experiment in which one setting has another value."""
+    for other in OTHERS:
+        changed = copy.deepcopy(values)
+        table = functools.reduce(operator.getitem, place[:-1], changed)
+        before, table[place[-1]] = table[place[-1]], other
+        with contextlib.suppress(UserError):
+            if other != before:
+                return parse(changed, "test")
+    return None
+
+
+def test_every_setting_of_a_corpus_makes_it_out_of_date(root: Path) -> None:
+    """Of one that is not recorded, a corpus with another value would stay in use."""
+    known, tried = set[object](), set[object]()
+    for form in FORMS:
+        values = experiment(root).model_dump(include={"data", *SECTIONS})
+        values["data"] |= {"train": [form], "replay": {"sources": [form]}, "held_out": [form]}
+        config = parse(values, "test")
+        values = json.loads(config.model_dump_json(include={"data", *SECTIONS}))
+        for place in places_of_settings(values):
+            setting = (form["kind"], place[-1]) if "train" in place else place[-1]
+            known.add(setting)
+            if changed := with_another_value(values, place):
+                tried.add(setting)
+                is_same = corpus_settings(changed) == corpus_settings(config)
+                assert is_same == (place[-1] in ONLY_IN_TRAINING), place
+    assert known - tried == {"kind", *((form["kind"], "kind") for form in FORMS)}
 
 
 def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:
