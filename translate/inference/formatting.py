@@ -298,8 +298,8 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
     if mark in EMPHASIS:
         opens, closes = stop < len(text) and not text[stop].isspace(), start > 0 and not text[start - 1].isspace()
         return _Mark(start, stop, mark, mark, opens, closes) if opens or closes else None
-    if mark in ("[", "![") or mark.startswith(LINK_ENDS):
-        return _Mark(start, stop, mark, "[", mark in ("[", "!["), mark.startswith(LINK_ENDS))
+    if mark == "[" or mark.startswith(LINK_ENDS):
+        return _Mark(start, stop, mark, "[", mark == "[", mark.startswith(LINK_ENDS))
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None

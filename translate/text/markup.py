@@ -27,6 +27,7 @@ from translate.text.placeholders import (
     FORMULA,
     KEPT_ELEMENT,
     NOT_TRANSLATED,
+    PICTURE,
     PLACEHOLDER,
     ROLE,
     SHORTCODE,
@@ -82,7 +83,7 @@ def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
     These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
-    text is their name, attributes, names of emoji, keys, both halves of a link or picture, and emphasis, also around a
+    text is their name, attributes, names of emoji, keys, pictures, both halves of a link, and emphasis, also around a
     single word that would be a constant elsewhere.
     """
     pattern = re.compile(
@@ -97,7 +98,8 @@ def markdown() -> re.Pattern[str]:
         + PLACEHOLDER.pattern
         + rf"|{_KEYS}"
         + r"|(?:\{ ?[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
-        + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
+        + rf"|{PICTURE}"
+        + r"|\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
         + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
         + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
         + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~"

@@ -211,8 +211,8 @@ EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~", "=="])
 def unframed(protected: Protected) -> tuple[str, Protected, str]:
     """Return the layout before the sentence, the sentence, and the layout after it.
 
-    Layout is signs such as emoji and bars, references and empty elements at either end, and emphasis, a link or an
-    element around the whole sentence.
+    Layout is signs such as emoji and bars, references, empty elements and pictures without white space beside them at
+    either end, and emphasis, a link or an element around the whole sentence.
     """
     text, originals = protected.text, protected.originals
     before = after = ""
@@ -220,8 +220,8 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
         first = re.match(rf"{symbol(0)}\s*", text) if originals else None
         last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
         is_pair = first and last and _is_pair(originals)
-        takes_first = first and (is_pair or _ALONE.fullmatch(originals[0]))
-        takes_last = last and (is_pair or (_ALONE.fullmatch(originals[-1]) and not takes_first))
+        takes_first = first and (is_pair or _is_alone(originals[0], first[0]))
+        takes_last = last and (is_pair or (_is_alone(originals[-1], last[0]) and not takes_first))
         if takes_last and last:
             after = last[0].replace(symbol(len(originals) - 1), originals[-1]) + after
             text, originals = text[: last.start()], originals[:-1]
@@ -232,6 +232,16 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
         if not (takes_first or takes_last):
             break
     return before, Protected(text, originals), after
+
+
+def _is_alone(original: str, held: str) -> bool:
+    """Return whether a placeholder at one end of a sentence is no part of it.
+
+    Args:
+        held: its symbol with the white space beside it.
+    """
+    is_beside_word = BEGINS_PICTURE.match(original) and not held[:1].isspace() and not held[-1:].isspace()
+    return bool(_ALONE.fullmatch(original) or is_beside_word)
 
 
 def is_emptied(translation: str, protected: Protected) -> bool:
@@ -270,8 +280,8 @@ def _is_pair(marks: Sequence[str]) -> bool:
     opening, *between, closing = marks
     if opening in EMPHASIS:
         return opening == closing and opening not in between
-    if opening in ("[", "!["):
-        steps = [(mark in ("[", "![")) - mark.startswith(LINK_ENDS) for mark in between]  # a link around a picture
+    if opening == "[":
+        steps = [(mark == "[") - mark.startswith(LINK_ENDS) for mark in between]
         return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
     tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
@@ -316,6 +326,12 @@ _LINK_TITLE = re.compile(
     r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
     r"(?:\{[^{}]*\})?"  # attributes
 )
+# A picture of Markdown: ![text](address "title") or ![text][label]
+PICTURE = (
+    r"!\[(?P<alt>(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}+)(?P<end>\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)"
+    r"|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?)"
+)
+BEGINS_PICTURE = re.compile(r"(?i)<img\b|!\[")  # of HTML or Markdown
 # Of wikis and Obsidian: [[page#section|text]]
 WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")
 # Attributes by which the content of an element of HTML stays; Sphinx writes declarations of code as "sig-object".
@@ -353,7 +369,7 @@ def _parameters(shortcode: str) -> list[tuple[int, int]]:
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
-    may_have = may_have or _SHOWN_NAME.search(sentence) or "}`" in sentence
+    may_have = may_have or _SHOWN_NAME.search(sentence) or "}`" in sentence or "![" in sentence
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -364,8 +380,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
-    of a tag that people see or hear, the title of a link of Markdown, the text of a link of a wiki, and in roles of
-    MyST the text before a target and terms of a glossary.
+    of a tag that people see or hear, the text of a picture and the title of a link of Markdown, the text of a link of a
+    wiki, and in roles of MyST the text before a target and terms of a glossary.
     """
     if (link := WIKI_LINK.fullmatch(code.removeprefix("!"))) and link["wiki_text"]:
         start, stop = link.span("wiki_text")
@@ -378,8 +394,13 @@ def branches(code: str) -> list[tuple[int, int]]:
     if code.startswith(("{{<", "{{%", "{%")):
         return _parameters(code)
     if code.startswith("]("):
-        title = _LINK_TITLE.fullmatch(code)
-        return [title.span(title.lastgroup or 0)] if title else []
+        return _title(code)
+    if picture := re.fullmatch(PICTURE, code) if code.startswith("![") else None:
+        spans = [
+            picture.span("alt"),
+            *((a + picture.end("alt"), b + picture.end("alt")) for a, b in _title(picture["end"])),
+        ]
+        return [(start, stop) for start, stop in spans if any(map(str.isalpha, code[start:stop]))]
     if code.endswith("`") and (role := re.fullmatch(ROLE, code)):
         return _texts_of_role(role)
     if _CHOICE.fullmatch(code):
@@ -395,6 +416,12 @@ def branches(code: str) -> list[tuple[int, int]]:
             found += [(start, brace.start())] if depth == 2 else []
             depth -= 1
     return found
+
+
+def _title(link: str) -> list[tuple[int, int]]:
+    """Return where the title is in what follows the text of a link."""
+    title = _LINK_TITLE.fullmatch(link)
+    return [title.span(title.lastgroup or 0)] if title else []
 
 
 def _texts_of_role(role: re.Match[str]) -> list[tuple[int, int]]:
@@ -454,6 +481,6 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
 def _escaped_quote(code: str, start: int) -> str:
     """Return the quotation mark before a text in a placeholder if a backslash escapes it there; "" otherwise."""
     quote, before = code[start - 1 : start], code[: max(0, start - 1)]
-    # In titles of links, in Hugo, and in expressions of JSX.
-    is_escaped = code.startswith(("](", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
+    # In titles of links and pictures, in Hugo, and in expressions of JSX.
+    is_escaped = code.startswith(("](", "![", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
     return quote if quote and quote in "\"'" and is_escaped else ""

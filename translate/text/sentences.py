@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Literal
 
 from translate.text import languages
 from translate.text.languages import Language
-from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
+from translate.text.placeholders import BEGINS_PICTURE, PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
 
 if TYPE_CHECKING:
     from translate.text.headings import Headings
 
 _CLOSING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]"
 _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
-_NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
+_OBJECT = "\ufffc"  # stands for the characters of a picture
+_NEXT = re.compile(rf"(?P<open>{_OBJECT}*+{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
 _AFTER_NUMBER = re.compile(r"\d\s?\Z")
 # Up to 39: longer ones may be sizes and abbreviations, and so may single letters.
@@ -202,7 +203,12 @@ def _labels(text: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def _as_sign(match: re.Match[str]) -> str:
-    """Return tags, marks of emphasis, emoji and references as asterisks, which may follow the mark of a sentence."""
+    """Return tags, marks of emphasis, emoji and references as asterisks, which may follow the mark of a sentence.
+
+    A picture is one between sentences, which may have no white space around it.
+    """
+    if BEGINS_PICTURE.match(match[0]):
+        return _OBJECT * len(match[0])
     is_sign = match[0].startswith("<") or not re.search(r"\w", match[0]) or _REFERENCE.fullmatch(match[0])
     return "*" * len(match[0]) if is_sign else match[0]
 
@@ -227,7 +233,8 @@ def _mark(marks: str, unspaced_marks: str, spaced_quotes: str) -> re.Pattern[str
     """
     closing = f"{_CLOSING}|\\s?[{re.escape(spaced_quotes)}]" if spaced_quotes else _CLOSING
     other = re.escape(marks + unspaced_marks)
-    space = rf"\s{{1,100}}|(?<=[{re.escape(unspaced_marks)}])" if unspaced_marks else r"\s{1,100}"
+    space = rf"\s{{1,100}}|(?={_OBJECT})"
+    space += rf"|(?<=[{re.escape(unspaced_marks)}])" if unspaced_marks else ""
     return re.compile(
         rf"(?P<mark>\.{{2,6}}|\u2026|\.|[!?{other}][!?.\u2026{other}]{{0,20}})"
         rf"(?P<close>(?:{closing}){{0,60}})(?P<space>{space})"

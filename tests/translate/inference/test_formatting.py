@@ -222,7 +222,7 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Wenn a==b", "a==b Wenn"),  # no marks
         ("Der [rote][1] Hund", "Hund [rote][1] Der"),
         ("Der *`rote`* Hund", "Hund *`rote`* Der"),
-        ("Siehe ![das Bild](x.png) da", "da ![Bild das](x.png) Siehe"),
+        ("Siehe [![das Bild](x.png)](y) da", "da [![Bild das](x.png)](y) Siehe"),
         ("[Erste Schritte](x){ .md-button a=b }", "[Schritte Erste](x){ .md-button a=b }"),
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],

@@ -194,14 +194,14 @@ def test_each_kind_is_found_completely(sentence, originals):
         ),
         ("Ein $$ x = y $$ da und\\oder \\textbf{sehr viel Text in Fett}", ["$$ x = y $$", "\\textbf"]),
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
-        (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", ["![", f"](data:a/b;base64,{LONG})"]),
+        (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", [f"![Bild](data:a/b;base64,{LONG})"]),
         ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
         (
             "Um 8:30 ![Bild](x){width=9% a='b'} :smile: {: .x y='z'} a:b:c",
-            ["![", "](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
+            ["![Bild](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
         ),
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
-        ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![", "](x)", "](y)", "[", "[1]", "](z)"]),
+        ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![Bild](x)", "](y)", "[", "[1]", "](z)"]),
     ],
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
@@ -373,6 +373,9 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         ('<b title="a > b" aria-label = "c">', ["a > b", "c"], ["x", "y"], '<b title="x" aria-label = "y">'),
         ('](a.png "Ein \\"Hund\\"")', ['Ein \\"Hund\\"'], ['\\"x\\" "y"'], '](a.png "\\"x\\" \\"y\\"")'),
         ("](<a b> 'Ein Hund')", ["Ein Hund"], ["it's"], "](<a b> 'it\\'s')"),
+        ("![Ein [Hund]](a 'Rex')", ["Ein [Hund]", "Rex"], ["a [dog]", "it's"], "![a [dog]](a 'it\\'s')"),
+        ("![Hund][a b]{.x}", ["Hund"], ["dog"], "![dog][a b]{.x}"),
+        *((code, [], [], code) for code in ("![](a.png)", "![5](a)")),
         ('](a "Hund"){ .x a="b" }', ["Hund"], ["dog"], '](a "dog"){ .x a="b" }'),
         ('<A title={"Ein Hund"} x={y}>', ["Ein Hund"], ['"x"'], '<A title={"\\"x\\""} x={y}>'),
         ("<A label={ 'it\\'s' }>", ["it\\'s"], ["it's"], "<A label={ 'it\\'s' }>"),
@@ -425,9 +428,17 @@ def test_texts_in_placeholders_are_read_without_the_marks_of_quotation_marks(cod
 
 
 def test_the_frame_of_a_sentence_may_be_a_link_around_a_picture() -> None:
-    before, inner, after = unframed(protect("[![Das Haus](x)](y)", MARKDOWN))
-    assert (before, inner.text, after) == ("[![", "Das Haus", "](x)](y)")
+    before, inner, after = unframed(protect("[![Das Haus](x) Ein Hund](y)", MARKDOWN))
+    assert (before, inner.originals, after) == ("[", ("![Das Haus](x)",), "](y)")
     assert unframed(protect("<0>Das Haus</0>"))[1].text == "Das Haus"
+
+
+@pytest.mark.parametrize("picture", ['<img src="a.png" alt="Ein Bild">', "![Bild](a.png)"])
+def test_a_picture_beside_a_word_is_no_part_of_the_sentence(picture: str) -> None:
+    """A model reads the symbol and the word as one; between spaces the picture may be a part of the sentence."""
+    before, inner, after = unframed(protect(f"{picture}Das {picture} Haus.{picture}", MARKDOWN))
+    assert (before, inner.originals, after) == (picture, (picture,), picture)
+    assert unframed(protect(f"{picture} Das Haus {picture}", MARKDOWN))[1].originals == (picture, picture)
 
 
 def test_entities_of_letters_are_letters():
@@ -680,8 +691,8 @@ def test_closing_up_removes_white_space_alone(sentence: str, rng: random.Random)
 def test_the_label_of_a_reference_is_a_mark_and_its_text_is_translated() -> None:
     before, inner, after = unframed(protect("[Der Hund][der Hund]", MARKDOWN))
     assert (before, inner.text, after) == ("[", "Der Hund", "][der Hund]")
-    protected = protect("Ein [Hund][a] und ![die Katze][b c].", MARKDOWN)
-    assert protected.originals == ("[", "][a]", "![", "][b c]")
+    protected = protect("Ein [Hund][a] und [die Katze][b c].", MARKDOWN)
+    assert protected.originals == ("[", "][a]", "[", "][b c]")
     assert without_space_in_marks("A ⟦1⟧ dog ⟦2⟧ and ⟦3⟧ the cat⟦4⟧.", protected) == "A ⟦1⟧dog⟦2⟧ and ⟦3⟧the cat⟦4⟧."
     assert is_emptied("A dog ⟦1⟧ ⟦2⟧ and ⟦3⟧the cat⟦4⟧.", protected)
 

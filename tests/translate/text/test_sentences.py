@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import CORPORA
+from translate.text.markup import markdown
 from translate.text.placeholders import PLACEHOLDER, in_language
 from translate.text.sentences import cut, readable, split
 
@@ -305,6 +306,16 @@ def test_the_pieces_are_the_text(text, language):
         assert piece.text
         assert not piece.translate or (piece.text.strip() == piece.text and "\n" not in piece.text)
     assert all(a.translate or b.translate for a, b in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("picture", ["<img>", f"<IMG src='{'a' * 99}'>", "![Bild](a.png)", "<img><img a>"])
+def test_a_sentence_ends_before_a_picture_without_white_space(picture: str) -> None:
+    def divided(text: str) -> list[str]:
+        return [piece.text for piece in split(text, "de", markdown())]
+
+    assert divided(f"Ein Hund.{picture}Danach schläft er.") == ["Ein Hund.", f"{picture}Danach schläft er."]
+    for text in (f"Ein Hund{picture}Danach", f"Ein Hund.{picture}danach", f"Nr.{picture}Danach", f"Ein Hund.{picture}"):
+        assert divided(text) == [text]
 
 
 @pytest.mark.parametrize("blank", ["&nbsp;", "&#160;", "&#xA0;", "&emsp;", "\u00a0"])
