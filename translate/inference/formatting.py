@@ -19,7 +19,8 @@ the pairs, `put_back` writes them into the translation:
   the first letter of a sentence, an initial, is around that of the translation.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
-  pair without white space before it, such as the reference to a note, after the word before it.
+  pair without white space before it, such as the reference to a note, after the word before it, and after a comma
+  there if it is in the source.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
   in another sentence, with white space on both sides, has it in the translation too.
 
@@ -764,9 +765,15 @@ class _Placement:
         units = sorted(self.words.intersection(parent.units))
         if not outside.strip() or not units:
             return parent.hi if element.follows else parent.lo
-        if self._anchor(element, parent.element) == (0, 0):
+        anchor = self._anchor(element, parent.element)
+        if anchor == (0, 0):
             return parent.lo if element.follows else parent.hi
-        place = max(units, key=lambda u: shares[u]) + element.follows
+        word = max(units, key=lambda u: shares[u])
+        # The punctuation between them in the source: a note after a comma stays there.
+        if element.follows:
+            place = self._reach(word, 1, len(source[anchor[1] : start].strip()), parent.units, ()) + 1
+        else:
+            place = self._reach(word, -1, len(source[start : anchor[0]].strip()), parent.units, ())
         for other in placed:
             if other.lo < place < other.hi:
                 return other.hi if element.follows else other.lo

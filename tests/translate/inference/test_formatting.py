@@ -241,6 +241,11 @@ def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None
         ("Der Hund <g3/> schläft<g2></g2>", "schläft <g3/> Hund Der<g2></g2>"),
         ("Der <g1><g2></g2></g1>Hund", "<g1><g2></g2></g1>Hund Der"),
         ("Der Hund<g1><g2></g2></g1> da", "da Hund<g1><g2></g2></g1> Der"),
+        ("Der Hund,<g1></g1> er schläft", "schläft er Hund,<g1></g1> Der"),
+        ("Der Hund<g1></g1>, er schläft", "schläft er Hund<g1></g1>, Der"),
+        ("Der (Hund),<g1></g1><g2></g2> der", "der (Hund),<g1></g1><g2></g2> Der"),
+        ("Der <g1></g1>(Hund) schläft", "schläft <g1></g1>(Hund) Der"),
+        ("Der (<g1></g1>Hund) schläft", "schläft (<g1></g1>Hund) Der"),
     ],
 )
 def test_what_has_no_width_in_a_document_follows_the_word_beside_it(text: str, expected: str) -> None:
