@@ -68,7 +68,7 @@ def test_curl_examples_work_unchanged(server: Live, translator: Translator, tmp_
     file.write_text(f"{GERMAN}\n\n{GERMAN}\n", encoding="utf-8")
     stored = curl(f"{server.url}/translate_file", "-F", f"file=@{file}", "-F", "source=de", "-F", "target=en")
     assert isinstance(stored, dict)
-    done = httpx.get(stored["translatedFileUrl"])
+    done = server.http.get(stored["translatedFileUrl"])
     assert done.text == f"{text}\n\n{text}\n"
     assert done.headers["content-disposition"] == 'attachment; filename="brief_en.txt"'
 

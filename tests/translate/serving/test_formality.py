@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.translate.serving.live import Live, live
@@ -49,7 +48,7 @@ def test_a_request_gives_what_python_returns(server: Live, tagged: ModelFolder, 
     form = {"q": ENGLISH, "source": "en", "target": "de", "formality": value}
     assert server.http.post("/translate", data=form).json() == {"translatedText": wanted}
     stored = server.http.post("/translate_file", data=form, files={"file": ("x.txt", f"{ENGLISH}\n".encode())}).json()
-    assert httpx.get(stored["translatedFileUrl"]).text == f"{wanted}\n"
+    assert server.http.get(stored["translatedFileUrl"]).text == f"{wanted}\n"
     aligned = server.http.post("/alignment", json={**form, "translation": GERMAN}).json()
     assert [len(row) for row in aligned["weights"]] == [len(aligned["source"])] * len(aligned["target"])
 

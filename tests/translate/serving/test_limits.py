@@ -161,7 +161,7 @@ def test_a_signal_ends_a_server_whose_thread_is_busy(
         threading.Thread(target=process.stderr.read, daemon=True).start()
         with ThreadPoolExecutor(1) as pool:
             body = {"q": GERMAN, "source": "de", "target": "en"}
-            answer = pool.submit(lambda: httpx.post(f"{url}/translate", json=body, timeout=60))
+            answer = pool.submit(lambda: httpx.post(f"{url}/translate", json=body, timeout=60, verify=False))
             until(mark.exists, 60)
             process.send_signal(number)
             assert process.wait(60) == 0
@@ -457,7 +457,7 @@ def test_idle_connections_give_way_to_new_ones(
     with live(options, tmp_path) as server, contextlib.ExitStack() as opened:
         idle = [opened.enter_context(server.connect()) for _ in range(20)]
         for _ in range(3):
-            assert httpx.get(f"{server.url}/health").status_code == 200
+            assert httpx.get(f"{server.url}/health", verify=False).status_code == 200
         until(lambda: len(server.uvicorn.server_state.connections) <= 5)
         until(lambda: sum(map(is_closed, idle)) >= 15)
 
@@ -473,7 +473,7 @@ def test_without_idle_connections_a_new_one_is_told_to_come_back(
     ):
         first = pool.submit(server.translate, GERMAN)
         assert begun.wait(60)
-        answer = httpx.get(f"{server.url}/health")
+        answer = httpx.get(f"{server.url}/health", verify=False)
         assert (answer.status_code, answer.json().keys()) == (503, {"error"})
         assert int(answer.headers["Retry-After"]) >= 1
     assert first.result().status_code == 200
