@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import grows_linearly
 from tests.translate.documents.translators import translated, upper
 from translate.documents.document import MODULES, Reading
 from translate.documents.edits import Edit, Text, UnwritableError, edited, plain, tag_name, variables
@@ -135,14 +136,7 @@ SUFFIXES = sorted(suffix for suffix, module in MODULES.items() if module in OWN)
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_time_is_linear(suffix: str) -> None:
-    def seconds(n: int) -> float:
-        data = sample(suffix, n)
-        start = time.process_time()
-        translated(f"a{suffix}", data, upper)
-        return time.process_time() - start
-
-    seconds(10)
-    assert seconds(800) < 4 * 8 * seconds(100) + 0.2
+    assert grows_linearly(lambda n: translated(f"a{suffix}", sample(suffix, n), upper), 100, 800)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -321,14 +320,3 @@ def test_msgfmt_accepts_what_is_written(tmp_path_factory: pytest.TempPathFactory
     for translate in (upper, lambda text: text + " 5 % davon", lambda text: "100%", lambda text: f"It's {text}"):
         after = translated("a.po", before, translate, final=True, reports=[])
         assert is_valid(after) or not is_valid(before)
-
-
-def test_time_is_linear() -> None:
-    def seconds(n_entries: int) -> float:
-        data = po("".join(f'#: a.c:{n}\nmsgid "Text number {n}"\nmsgstr ""\n\n' for n in range(n_entries)))
-        start = time.process_time()
-        translated("a.po", data, upper)
-        return time.process_time() - start
-
-    seconds(10)
-    assert seconds(4000) < 4 * 8 * seconds(500)

@@ -2,13 +2,13 @@
 
 import random
 import re
-import time
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.growth import grows_linearly
 from translate.text.markup import markdown, mdx
 from translate.text.placeholders import (
     KINDS,
@@ -598,13 +598,14 @@ def test_symbols_hold_no_spaces():
     ],
 )
 def test_long_texts_of_any_kind_take_linear_time(unit):
-    text = unit * (2**16 // len(unit))
-    start = time.process_time()
-    protect(text, MARKDOWN)
-    protected = protect(text)
-    assert unframed(protected)[1].text in protected.text
-    assert time.process_time() - start < 1.5  # it takes 0.5 at most; a quadratic rule takes 1.6 to 10
-    assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
+    def work(size: int) -> None:
+        text = unit * (size // len(unit))
+        protect(text, MARKDOWN)
+        protected = protect(text)
+        assert unframed(protected)[1].text in protected.text
+        assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
+
+    assert grows_linearly(work, 2**11, 2**14, most=1.6)  # the longest bound of a repetition takes 1.3
 
 
 PARTS = ["<i>", "</i>", "<b>", "</b>", "<br/>", "**", "*", "[", "](u)", "x", "y z", " ", "😀", "♪ ", "⟦1⟧", "--", "#ab"]
