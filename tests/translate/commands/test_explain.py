@@ -43,8 +43,9 @@ def test_every_picture_is_text_by_default(name: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_file_without_a_display(name: str) -> None:
     pytest.importorskip("matplotlib")
-    files = [("a.svg", b"<?xml"), ("a.html", b"<!doctype html>")]
-    files += [("a.png", b"\x89PNG")] * (name in ("attention", "schedule"))  # a drawing is the same in each format
+    files = [("a.html", b"<!doctype html>")]
+    if name in ("attention", "schedule"):  # a page shows SVG, and a drawing is the same in each format
+        files += [("a.svg", b"<?xml"), ("a.png", b"\x89PNG")]
     for file, start in files:
         assert main(["explain", *PICTURES[name], "--out", file]) == 0
         assert Path(file).read_bytes().startswith(start)
