@@ -20,6 +20,7 @@ import httpx
 import pytest
 from fastapi.exceptions import RequestValidationError
 
+from tests import forks
 from tests.translate.conftest import random_model
 from tests.translate.serving.live import Live, book, live, until
 from translate.exchange.ctranslate2_folder import export
@@ -646,9 +647,8 @@ create, server.create_app = server.create_app, stopped
 sys.exit(main(["serve", "--port", "0", "--model", sys.argv[1]]))
 """
     assert options.model
-    command = [sys.executable, "-c", program, str(options.model[0])]
-    done = subprocess.run(command, stderr=subprocess.PIPE, timeout=60, cwd=Path(__file__).parents[3])
-    assert (done.returncode, done.stderr) == (0, b"")
+    done = forks.run(["-c", program, str(options.model[0])], timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_worker_that_is_killed_is_replaced(options: ServeOptions) -> None:
