@@ -44,7 +44,7 @@ ODD = [
     "This is the dog that you have seen.",
     "",
     "  ...  ",
-    "Sehr " * 90 + "gut.",
+    "Sehr " * 40 + "gut.",
 ]
 N_FAST, N_SLOW, N_OPTIONS = 13, 10_000, 2_000
 TERMS = {"Arzt|Arztes": "physician", "Hund|Hunde|Hunden": "hound", "Zug|Zuges": "railway train"}
