@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pysubs2 drops the last line of a WebVTT caption if it is a number: of "Im Jahr / 2031." with no full stop, "Im Jahr".
+# pysubs2 drops the last line of a WebVTT caption if it is a number: of "Es war im Jahr" and "2031" the first is left.
 #
 # Guess: pysubs2, srt, pysrt, webvtt-py, pycaption and ttconv keep a line that is a number alone, as a year or a count of
 #        seconds: the number of a caption stands in front of its times.
