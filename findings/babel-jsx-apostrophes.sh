@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Babel takes an apostrophe in the text of JSX for the beginning of a string, and finds no message up to the next one.
 #
-# Guess: in <p>We don't know {_("why")}</p> Babel finds "why", as it reads JSX unless it is told not to; so with template
-#        literals and regular expressions around a call. Of addresses with "//" no guess was written.
+# Guess: in <p>We don't know {_("why")}</p> Babel finds "why", as it reads JSX unless it is told not to; so with
+#        template literals and regular expressions around a call. Of addresses with "//" no guess was written.
 # Miss:  tags are known, but not that what stands between them is text. All from the apostrophe of "don't" to that of
-#        the next "isn't", several lines and components below, is one string, and its messages are not in the catalogue; so
-#        it is behind "//" up to the end of the line. Nothing is reported, while xgettext, which misses messages there as
-#        well, warns of a string without an end. English has such words in most files, so texts stay untranslated, and
-#        which ones they are changes with each edit. gettext-extractor, which parses, finds all.
+#        the next "isn't", several lines and components below, is one string, and its messages are not in the catalogue;
+#        so it is behind "//" up to the end of the line. Nothing is reported, while xgettext, which misses messages
+#        there as well, warns of a string without an end. English has such words in most files, so texts stay
+#        untranslated, and which ones they are changes with each edit. gettext-extractor, which parses, finds all.
 . "$(dirname "$0")/environment.sh" babel==2.19.0
 npm install --silent --no-audit --no-fund gettext-extractor@4.0.6
 cat >page.jsx <<'JSX'

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Babel does not take the translation of a removed message up again when the message comes back, and loses it then.
+# Babel gives a message that was removed and comes back no translation, and then loses the one that it had kept.
 #
 # Guess: `pybabel update` marks what the template lacks as obsolete (#~) and takes it up again when the message is there
 #        again, as msgmerge and polib do; that is what obsolete entries are kept for.
-# Miss:  the message comes back untranslated, or as a draft with the translation of a similar text, and the right one stands
-#        below as obsolete. When the message goes a second time, the obsolete entry becomes the empty one or the draft. So
-#        after two changes of branches, or a commit that is reverted, the work of a translator is in no file any more.
-#        Nothing is reported. Programs that extract often, as from a website, lose more the older their catalogue is.
+# Miss:  the message comes back untranslated, or as a draft with the translation of a similar text, and the right one
+#        stands below as obsolete. When the message goes a second time, the obsolete entry becomes the empty one or the
+#        draft. So after two changes of branches, or a commit that is reverted, the work of a translator is in no file
+#        any more. Nothing is reported. Programs that extract often, as from a website, lose more the older their
+#        catalogue is.
 . "$(dirname "$0")/environment.sh" babel==2.19.0 polib==1.2.0
 cat >head.po <<'PO'
 msgid ""
@@ -53,7 +54,8 @@ def update(template: str) -> dict[str, str]:
     """Update the catalogue and return its entries, with a sign before those that are obsolete or fuzzy."""
     command = ["pybabel", "--quiet", "update", "-l", "de", "-i", template, "-o", "de.po"]
     subprocess.run(command, check=True)
-    return {("#~ " if one.obsolete else "") + one.msgid: "".join(one.flags) + one.msgstr for one in polib.pofile("de.po")}
+    entries = polib.pofile("de.po")
+    return {("#~ " if one.obsolete else "") + one.msgid: "".join(one.flags) + one.msgstr for one in entries}
 
 
 catalogue = polib.pofile("polib.po")

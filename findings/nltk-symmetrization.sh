@@ -4,10 +4,11 @@
 # Guess: `grow_diag_final_and` gives the word alignment that Moses gives by this name: the intersection, neighbours that
 #        grow from it, and of the rest only links between two words that have none yet. `phrase_extraction` with a limit
 #        leaves longer phrases out, on both sides.
-# Miss:  a word is looked up in a dictionary whose keys are "e" and "f", so no word ever counts as aligned, and every link
-#        of either direction is taken: all the wrong links that the heuristic is there to leave out. A target phrase above
-#        the limit is cut to it, and stands as a pair: a German compound is "motor vehicle liability", without
-#        "insurance". Words without a link are added beyond the limit. Dictionaries and phrase tables from it have both.
+# Miss:  a word is looked up in a dictionary whose keys are "e" and "f", so no word ever counts as aligned, and every
+#        link of either direction is taken: all the wrong links that the heuristic is there to leave out. A target
+#        phrase above the limit is cut to it, and stands as a pair: a German compound is "motor vehicle liability",
+#        without "insurance". Words without a link are added beyond the limit. Dictionaries and phrase tables from it
+#        have both.
 . "$(dirname "$0")/environment.sh" nltk==3.10.4
 python - <<'PYTHON'
 import random

@@ -3,10 +3,10 @@
 #
 # Guess: a caption with a blank line between its two lines keeps both, or loses the second; the captions behind it are
 #        there. Of a space behind a caption's number no guess was written.
-# Miss:  where a caption should begin, a line that is not all digits ends the reading. There is no error, as there is for a
-#        number without times: of eight captions, of which the third has a blank line or the fourth a space behind its
-#        number, three are left, and so in each format that they are written to. Most of a film has no subtitles then, and
-#        a corpus of subtitles lacks it on one side alone. srt, pysubs2 and webvtt-py read all eight.
+# Miss:  where a caption should begin, a line that is not all digits ends the reading. There is no error, as there is
+#        for a number without times: of eight captions, of which the third has a blank line or the fourth a space behind
+#        its number, three are left, and so in each format that they are written to. Most of a film has no subtitles
+#        then, and a corpus of subtitles lacks it on one side alone. srt, pysubs2 and webvtt-py read all eight.
 . "$(dirname "$0")/environment.sh" pycaption==2.3.14 srt==3.5.3 pysubs2==1.8.1 webvtt-py==0.6.0
 python - <<'PYTHON'
 from pathlib import Path

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # pysubs2 drops the last line of a WebVTT caption if it is a number: of "Es war im Jahr" and "2031" the first is left.
 #
-# Guess: pysubs2, srt, pysrt, webvtt-py, pycaption and ttconv keep a line that is a number alone, as a year or a count of
-#        seconds: the number of a caption stands in front of its times.
-# Miss:  pysubs2 takes all lines between two lines of times, and removes a number at their end as that of the next caption.
-#        Captions of WebVTT need no numbers, and seldom have them, so that a number of the text is removed instead. In
-#        SubRip it happens to the last caption of a file. A caption that is a number alone is kept. Nothing is reported: a
-#        count, a price or a year is in the programme and not in its translation.
+# Guess: pysubs2, srt, pysrt, webvtt-py, pycaption and ttconv keep a line that is a number alone, as a year or a count
+#        of seconds: the number of a caption stands in front of its times.
+# Miss:  pysubs2 takes all lines between two lines of times, and removes a number at their end as that of the next
+#        caption. Captions of WebVTT need no numbers, and seldom have them, so that a number of the text is removed
+#        instead. In SubRip it happens to the last caption of a file. A caption that is a number alone is kept. Nothing
+#        is reported: a count, a price or a year is in the programme and not in its translation.
 . "$(dirname "$0")/environment.sh" pysubs2==1.8.1 webvtt-py==0.6.0 srt==3.5.3
 python - <<'PYTHON'
 from io import StringIO
