@@ -23,6 +23,7 @@ from translate.text import grids
 from translate.text.headings import Headings, links
 from translate.text.placeholders import (
     BBCODE,
+    END_OF_LINK,
     EXPRESSION,
     FORMULA,
     KEPT_ELEMENT,
@@ -83,8 +84,8 @@ def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
     These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
-    text is their name, attributes, names of emoji, keys, pictures, both halves of a link, and emphasis, also around a
-    single word that would be a constant elsewhere.
+    text is their name, attributes, names of emoji, keys, pictures, links without text, both halves of others, and
+    emphasis, also around a single word that would be a constant elsewhere.
     """
     pattern = re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
@@ -98,9 +99,9 @@ def markdown() -> re.Pattern[str]:
         + PLACEHOLDER.pattern
         + rf"|{_KEYS}"
         + r"|(?:\{ ?[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
-        + rf"|{PICTURE}"
+        + rf"|{PICTURE}|(?<!\w)\[{END_OF_LINK}(?!\w)"
         + r"|\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
-        + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
+        + rf"|{END_OF_LINK}"
         + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
         + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~"
         + r"|(?<![=\w])==(?=[^\s=])|(?<=[^\s=])==(?![=\w])",
@@ -192,12 +193,13 @@ _SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, th
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
 # Tags of BBCode that are certain on a line of their own.
 _BLOCKS_OF_BBCODE = "quote|spoiler|details|code|list|ul|ol|table|tr|td|th|center|left|right|hide|poll|event|hr|noparse"
-# Attributes, targets of links, lines of blocks of PyMdown (/// details | Title), and lines of tags, also of templates
-# and BBCode.
+# Attributes, targets of links, the metadata of a cell in MyST, lines of blocks of PyMdown (/// details | Title), and
+# lines of tags, also of templates and BBCode.
 _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
-    r"|:::|/{3,}[ \t]*(?:[A-Za-z][\w-]*[ \t]*(?:\|.*)?)?\s*\Z|(?:\{:[^{}]*\}|\{[.#][^{}]*\}|\([\w:.-]+\)=)\s*\Z"
+    r"|:::|\+{3,}[ \t]*\{.*\}\s*\Z|/{3,}[ \t]*(?:[A-Za-z][\w-]*[ \t]*(?:\|.*)?)?\s*\Z"
+    r"|(?:\{:[^{}]*\}|\{[.#][^{}]*\}|\{[\w-]+=[^{}]*\}|\([\w:.-]+\)=)\s*\Z"
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]+%\}|\{\{[<%][^{}\n]+[>%]\}\}"
     rf"|\[(?:{BBCODE.pattern}|(?:{_BLOCKS_OF_BBCODE}))\])\s*)+\Z)"
 )

@@ -323,14 +323,13 @@ _PARAMETER = re.compile(
 # A role of MyST: {term}`house`, {ref}`another text <target>`
 ROLE = r"\{(?P<role>[a-z][\w:+-]{0,40})\}`(?P<shown>[^`<>\n]{1,200}+)(?P<target><[^`<>\n]{1,200}>)?`"
 _LINK_TITLE = re.compile(
-    r"""\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
+    r"""\[?\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
     r"(?:\{[^{}]*\})?"  # attributes
 )
+# The second half of a link: its address, maybe with a title, or its label; and attributes
+END_OF_LINK = r"\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
 # A picture of Markdown: ![text](address "title") or ![text][label]
-PICTURE = (
-    r"!\[(?P<alt>(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}+)(?P<end>\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)"
-    r"|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?)"
-)
+PICTURE = rf"!\[(?P<alt>(?:[^\[\]\n]++|\[[^\[\]\n]{{0,200}}\]){{0,9}}+)(?P<end>{END_OF_LINK})"
 BEGINS_PICTURE = re.compile(r"(?i)<img\b|!\[")  # of HTML or Markdown
 # Of wikis and Obsidian: [[page#section|text]]
 WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")
@@ -393,7 +392,7 @@ def branches(code: str) -> list[tuple[int, int]]:
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):
         return _parameters(code)
-    if code.startswith("]("):
+    if code.startswith(("](", "[](")):
         return _title(code)
     if picture := re.fullmatch(PICTURE, code) if code.startswith("![") else None:
         spans = [
@@ -482,5 +481,5 @@ def _escaped_quote(code: str, start: int) -> str:
     """Return the quotation mark before a text in a placeholder if a backslash escapes it there; "" otherwise."""
     quote, before = code[start - 1 : start], code[: max(0, start - 1)]
     # In titles of links and pictures, in Hugo, and in expressions of JSX.
-    is_escaped = code.startswith(("](", "![", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
+    is_escaped = code.startswith(("](", "[](", "![", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
     return quote if quote and quote in "\"'" and is_escaped else ""

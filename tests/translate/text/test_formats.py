@@ -416,6 +416,7 @@ def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
         ("a\n/// note | b c\n    type: d\n    open: true\ne\n///\nf\n", ["a", "b c", "e", "f"]),
         ("/// caption\na\n///\n> /// tab | b\n> c\n> ///\n", ["a", "b", "c"]),
         ("/// html | div[style='a: b']\nc\n///\n", ["c"]),
+        ('a\n\n+++ {"tags": ["b"]}\n\nc\n\n+++\n\n{d="e" f=g}\nh\n', ["a", "c", "h"]),
         ("/// Das ist gut!\n", ["/// Das ist gut!"]),
         ("::: a.b.C\n    options:\n      show_source: false\n\nd\n", ["d"]),
         ("- e\n\n    ::: a\n        handler: python\n    f\n", ["e", "f"]),

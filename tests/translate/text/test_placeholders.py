@@ -201,6 +201,8 @@ def test_each_kind_is_found_completely(sentence, originals):
             ["![Bild](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
         ),
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
+        ("Auf ![](a.png){width=1} und [](#ziel) oder [](){ #b }.", ["![](a.png){width=1}", "[](#ziel)", "[](){ #b }"]),
+        ("Auf [![](x)](y), ![][z]; [](#a)Wort.", ["[", "![](x)", "](y)", "![][z]", "[", "](#a)"]),
         ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![Bild](x)", "](y)", "[", "[1]", "](z)"]),
     ],
 )
@@ -223,6 +225,13 @@ def test_the_text_of_a_link_of_a_wiki_is_translated_and_its_target_is_not(link: 
     assert [link[slice(*span)] for span in branches(link)] == shown
     assert messages(text, MARKDOWN) == ([link] if shown else [])
     assert with_branches(link, [word.upper() for word in shown]) == link.replace("".join(shown), "".join(shown).upper())
+
+
+def test_the_title_of_a_picture_without_text_is_translated() -> None:
+    picture = '![](a.png "Ein Haus")'
+    assert messages(f"Hier {picture} und", MARKDOWN) == [picture]
+    assert [picture[start:stop] for start, stop in branches(picture)] == ["Ein Haus"]
+    assert with_branches(picture, ['Ein "X"']) == '![](a.png "Ein \\"X\\"")'
 
 
 @pytest.mark.parametrize(
