@@ -279,8 +279,8 @@ def outermost(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D or file_name.
-_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<!\w)_(?=[^\W_])")
+# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D, file_name or file\_name.
+_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<![\w\\])_(?=[^\W_])")
 
 
 def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:

@@ -251,6 +251,7 @@ def test_each_conversion_is_one_symbol(code: str) -> None:
         ("R&D", "R&D", "F&E", "F&E"),
         ("a &amp; b", "a &amp; b", "c &amp; d", "c &amp; d"),
         ("&a _b", "&a _b", "&c _d", "&c _d"),
+        (r"the snake\\_case", r"the snake\_case", r"snake\_case, ja", r"snake\\_case, ja"),
     ],
 )
 def test_the_key_of_a_menu_is_a_letter_of_the_translation(source: str, text: str, said: str, written: str) -> None:
