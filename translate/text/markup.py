@@ -173,8 +173,9 @@ _BEGINS_FORMULA = re.compile(
 _END_OF_FORMULA = {"dollars": r"\$\$(?:[ \t]*(?:\{[^{}\n]*\}|\([\w:.-]+\)))?", "bracket": r"\\\]", "comment": "%%"}
 _NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
 _NUMBER += r"|\(@[\w-]{0,60}\))"  # or that of an example
-# Marks that begin a block, and the check box of a list item.
+# Marks that begin a block, that of a caption of pandoc among them, and the check box of a list item.
 _MARKS = re.compile(
+    r"(?: {0,3}[Tt]able:(?=\s))?"
     rf"(?:\s*(?:>|(?:#{{1,6}}|[-*+]|{_NUMBER}|[:~]|\[[ xX]\]|(?:\[\^[^\]\s]{{1,100}}|\*\[[^\]\n]{{1,100}})\]:"
     r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
 )

@@ -336,6 +336,7 @@ def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
         ("# Titel\nText\n", ["Titel", "Text"]),
         ("a\nb\n\nc\n", ["a\nb", "c"]),
         ("a  \nb\\\nc\n", ["a", "b", "c"]),
+        ("Table: a {#b}\n\ntable: c\nTable: d\n\n- Table: e\n\nTable:f\n", ["a", "c\nTable: d", "Table: e", "Table:f"]),
         ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e\n> f"]),
         ("> a\n>\n> b\n> - c\n>   d\n> > e\n>> f\n> g\n\n> h\ni\n", ["a", "b", "c\n>   d", "e\n>> f", "g", "h\ni"]),
         ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
