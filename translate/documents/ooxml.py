@@ -114,8 +114,8 @@ _PARTS = re.compile(
     r"|comments|styles|settings|numbering)"
     r"|presentationml\.(?:presentation\.main|template\.main|slideshow\.main|slide|notesSlide|comments|slideMaster"
     r"|slideLayout)"
-    r"|spreadsheetml\.(?:sharedStrings|worksheet|comments|table)"
-    r"|drawingml\.(?:chart|chartshapes|diagramData|diagramDrawing|drawing)|chartex|ms-powerpoint\.comments"
+    r"|spreadsheetml\.(?:sharedStrings|worksheet|chartsheet|comments|table)"
+    r"|drawingml\.(?:chart|chartshapes|diagramData|diagramDrawing)|officedocument\.drawing|chartex|ms-powerpoint\.comments"
     r"|threadedcomments|core-properties)\+xml$"
 )
 # Of parts with formulas, filters, and names of columns.

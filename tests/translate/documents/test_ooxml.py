@@ -660,6 +660,26 @@ def test_cells_that_filters_rules_and_pivot_tables_name_stay() -> None:
     assert texts(data, "a.xlsx") == ["Rest", "Rest"]
 
 
+def test_text_boxes_and_pictures_of_excel_are_translated() -> None:
+    """The content types are those that openpyxl writes, as Excel does."""
+    drawings, sheets = library("openpyxl.drawing.spreadsheet_drawing"), library("openpyxl.chartsheet.chartsheet")
+    base = "http://schemas.openxmlformats.org"
+    box = '<x:sp><x:cNvPr id="1" name="Feld 1" descr="ein feld"/><a:p><a:r><a:t>im feld</a:t></a:r></a:p></x:sp>'
+    names = f'xmlns:x="{base}/drawingml/2006/spreadsheetDrawing" xmlns:a="{base}/drawingml/2006/main"'
+    footer = "<headerFooter><oddFooter>&amp;Cunten</oddFooter></headerFooter>"
+    parts = {
+        "d.xml": f'<x:wsDr {names}>{box}<x:pic><x:cNvPr id="2" name="Bild 2" descr="ein bild"/></x:pic></x:wsDr>',
+        "s.xml": f'<chartsheet xmlns="{base}/spreadsheetml/2006/main">{footer}</chartsheet>',
+    }
+    types = {"d.xml": drawings.SpreadsheetDrawing.mime_type, "s.xml": sheets.Chartsheet.mime_type}
+    data = package(types, parts)
+    assert texts(data, "a.xlsx") == ["ein feld", "im feld", "ein bild", "unten"]
+    with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
+        drawing = members.read("d.xml").decode()
+    assert re.findall('descr="(.*?)"', drawing) == ["EIN FELD", "EIN BILD"]
+    assert "<a:t>IM FELD</a:t>" in drawing
+
+
 def printed_sheet(left: str, center: str, right: str = "") -> bytes:
     file = library("openpyxl").Workbook()
     header = file.active.oddHeader
