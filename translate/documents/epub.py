@@ -71,6 +71,7 @@ _ELEMENTS = {
 }
 _PLACES = {"x", "y", "dx", "dy"}  # of a line of a drawing
 _NUMBERS = {"noteref", "doc-noteref", "footnote-ref", "pagebreak", "doc-pagebreak"}  # what their elements hold
+_SUMMARY = "schema:accessibilitySummary"  # metadata that people read
 _ENTITIES = {name: chr(code) for name, code in html.entities.name2codepoint.items()}
 
 
@@ -283,6 +284,8 @@ def _table_of_package(reading: Reading, languages: Sequence[str]) -> Table:
         elements={"dc:title": Role.UNIT, "dc:description": Role.UNIT, "dc:language": Role.LANGUAGE},
         prefixes=_PREFIXES,
         texts={"reference": ("title",)},
+        role=lambda token: Role.UNIT if token.attributes.get("property") == _SUMMARY else None,
+        more_texts=lambda token: ("content",) if token.attributes.get("name") == _SUMMARY else (),
         changes=_changes(reading),
         language=lambda value: language(value) if has_source or value != languages[0] else reading.target,
         collapses=True,

@@ -414,6 +414,17 @@ def test_the_inner_value_of_translate_holds() -> None:
     )
 
 
+def test_the_summary_of_accessibility_is_translated() -> None:
+    """https://www.w3.org/TR/epub-a11y-11/#sec-conf-reporting-pub, in EPUB 3 and in EPUB 2."""
+    name = "schema:accessibilitySummary"
+    found = [f'<meta property="{name}">Mit Bildern.</meta>', f'<meta name="{name}" content="Mit Bildern."/>']
+    kept = '<meta property="schema:accessMode">textual</meta>'
+    data = book(package=PACKAGE.replace("<dc:description>", f"{kept}{''.join(found)}<dc:description>"))
+    package = member(translated(data, GERMAN, upper), "OPS/text/buch.opf").decode()
+    assert all(one.replace("Mit Bildern.", "MIT BILDERN.") in package for one in found)
+    assert kept in package
+
+
 def test_declarations_of_code_by_sphinx_stay() -> None:
     declaration = '<dt class="sig sig-object py" id="f"><span>open</span><em>(file)</em></dt>'
     assert chapter(f"<dl>{declaration}<dd>Text</dd></dl>") == f"<dl>{declaration}<dd>TEXT{MARK}</dd></dl>"
