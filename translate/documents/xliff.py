@@ -583,12 +583,22 @@ def _codes(inside: Sequence[Token], place: Place, is_sub: bool) -> Iterator[_Cod
             token.name in _NATIVE or _translates(token) is False or inside[i].raw == b"" and inside[i].kind is Kind.END
         ):
             stop = _end(inside, i)
-            yield _native(inside[i - 1 : stop], place, is_sub)
+            code = _native(inside[i - 1 : stop], place, is_sub)
+            if token.name in ("g", "pc") and _divides(inside, i - 1, stop):
+                code.kind = AtomKind.OBJECT
+            yield code
             i = stop
         else:
             depth += 1
             elements.append(token)
             yield _Code(token, [token.raw], AtomKind.POINT, key=depth, is_start=True)
+
+
+def _divides(inside: Sequence[Token], start: int, stop: int) -> bool:
+    """Return whether an element stands between two words without white space, as one for a tab or line break does."""
+    before = inside[start - 1].text[-1:] if start else ""
+    after = inside[stop].text[:1] if stop < len(inside) else ""
+    return after.isalnum() and (before in (*".,:;!?",) or (before.islower() and after.isupper()))
 
 
 def _translates(token: Token) -> bool | None:

@@ -407,3 +407,13 @@ def test_the_inner_value_of_translate_holds(kept: str, translated_again: str) ->
     written = translated(data.encode(), GERMAN, marked).decode()
     inner = f'<mrk {translated_again}>WORT <g id="1">DREI</g>{MARK}</mrk>'
     assert f"DIE <mrk {kept}>Firma {inner} GmbH</mrk> DA{MARK}</target>" in written
+
+
+def test_an_empty_element_between_words_divides_them() -> None:
+    """As odf2xliff of the Translate Toolkit writes tabs and line breaks; a note stands beside its word."""
+    inside = 'Name:<g id="1"/>Anna<g id="2"/>Ort, die Note<g id="3"/> hier, H<g id="4"/>aus'
+    data = XLIFF_1[: XLIFF_1.index(b"<body>")].decode()
+    data += f'<body><trans-unit id="1"><source>{inside}</source></trans-unit></body></file></xliff>'
+    (unit,) = read(data.encode(), GERMAN).units
+    assert unit.text == "Name:<g1/>Anna<g2/>Ort, die Note<g3></g3> hier, H<g4></g4>aus"
+    assert inside.replace("a", "A") in translated(data.encode(), GERMAN, lambda text: text.replace("a", "A")).decode()
