@@ -346,7 +346,7 @@ TRANSLATED = re.compile(r"(?i)(?<![\w-])translate\s*=\s*(?:\"(?:yes)?\"|'(?:yes)
 _SHOWN = {
     "": {
         *("alt", "title", "placeholder", "summary", "label", "aria-label", "aria-description", "aria-placeholder"),
-        *("aria-roledescription", "aria-valuetext"),
+        *("aria-roledescription", "aria-valuetext", "caption"),  # captions are of components and shortcodes
     },
     "th": {"abbr"},
     "math": {"alttext"},
@@ -360,7 +360,7 @@ def _parameters(shortcode: str) -> list[tuple[int, int]]:
     if not _SHOWN_NAME.search(shortcode) or not SHORTCODE.fullmatch(shortcode):
         return []
     inside = _PARAMETER.finditer(shortcode, 2, len(shortcode) - 2)
-    found = (match for match in inside if match["name"] in {*_SHOWN[""], "caption"})
+    found = (match for match in inside if match["name"] in _SHOWN[""])
     spans = (match.span(match.lastgroup or 0) for match in found)
     return [(start, stop) for start, stop in spans if any(map(str.isalpha, shortcode[start:stop]))]
 

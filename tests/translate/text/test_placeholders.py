@@ -387,6 +387,7 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         *((code, [], [], code) for code in ("![](a.png)", "![5](a)")),
         ('](a "Hund"){ .x a="b" }', ["Hund"], ["dog"], '](a "dog"){ .x a="b" }'),
         ('<A title={"Ein Hund"} x={y}>', ["Ein Hund"], ['"x"'], '<A title={"\\"x\\""} x={y}>'),
+        ('<Frame caption="Ein Hund">', ["Ein Hund"], ["A dog"], '<Frame caption="A dog">'),
         ("<A label={ 'it\\'s' }>", ["it\\'s"], ["it's"], "<A label={ 'it\\'s' }>"),
         (
             '{{< figure src="a.png" caption="Ein Hund" >}}',
