@@ -34,6 +34,7 @@ def below(key: Key, part: str | Item) -> Key:
 
 
 _NAMED = 3  # keys in a message
+_REMEDY = "leave out --update, which is `earlier` in Python and on a server"
 # Modules of formats with keys; a file with the suffix .xml may have another format.
 _MODULES = ("dialects", "fluent", "json", "properties", "resx", "strings", "stringsdict", "yaml")
 
@@ -146,10 +147,10 @@ def read_keyed(data: bytes, reading: Reading) -> Keyed:
     if not isinstance(document, Keyed) or not document.has_keys:
         raise UserError(
             f"{reading.name}: is no file of strings in one language, such as strings.xml or de.json, whose translation "
-            "can be updated; leave out --update"
+            f"can be updated; {_REMEDY}"
         )
     if any(len(key) > _DEEPEST for key in document.entries):
-        raise UserError(f"{reading.name}: has texts more than {_DEEPEST} levels deep; leave out --update")
+        raise UserError(f"{reading.name}: has texts more than {_DEEPEST} levels deep; {_REMEDY}")
     return document
 
 

@@ -25,6 +25,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from translate.documents.document import MODULES
+from translate.documents.earlier import may_have_keys
 from translate.files import naming
 from translate.machine import n_cores
 from translate.models.registry import language_name
@@ -278,6 +279,8 @@ async def translate_file(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.FileRequest)
     (name, content), source, target = given.file, given.source, given.target
     _check_file(name, content, state.options.file_size)
+    if given.earlier and not may_have_keys(name):
+        raise RefusedError(400, "Invalid request: the earlier parameter belongs to a file of strings, such as de.json")
     state.service.check_languages(source, target)
     if Path(name).suffix.lower() in MODULES:
         texts, translated = await _document(state, given)
@@ -449,7 +452,9 @@ async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str]
     """
     (name, content), limit = given.file, _UNPACKED * state.options.file_size
     name = Path(name.replace("\\", "/")).name
-    file = UploadedDocument(content, name, given.source, given.target, limit, given.formality, given.language)
+    file = UploadedDocument(
+        content, name, given.source, given.target, limit, given.formality, given.language, given.earlier
+    )
     known = "" if file.source == "auto" else file.source
     async with state.reading:
         units = await state.threads.run(lambda: state.service.units(file, known))

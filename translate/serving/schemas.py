@@ -36,6 +36,7 @@ JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multip
 MOST_TEXTS = 2**16  # in a list; an empty one costs a place in memory and a look at it too
 SMALL_BODY = 2**14  # bytes that are read at once, which takes less time than starting a thread
 
+_MAX_FILES = 2  # in a form: one and its earlier translation
 _MAX_FIELDS = 100
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 _PIECE = 2**14  # bytes
@@ -180,12 +181,19 @@ def _uploaded(value: object) -> object:
     return value
 
 
+_File = Annotated[tuple[str, bytes], BeforeValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})]
+
+
 class FileRequest(Body):
     """Form of /translate_file."""
 
-    file: Annotated[
-        tuple[str, bytes], BeforeValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})
-    ] = Field(description="A document, or text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
+    file: _File = Field(
+        description="A document, or text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"]
+    )
+    earlier: _File | None = Field(
+        default=None,
+        description="A translation of an earlier version of a file of strings, such as de.json: what it has is kept",
+    )
     source: _Source
     target: _Target
     formality: _Formality = "default"
@@ -416,8 +424,8 @@ def _multipart(body: bytes, content_type: str) -> list[tuple[str, Any]]:
         pairs.append((_utf8(name or b""), value()))
 
     def add_file(file: Any) -> None:
-        if any(isinstance(value, tuple) for _, value in pairs):
-            raise RefusedError(400, "Too many files. Maximum number of files is 1.")
+        if sum(isinstance(value, tuple) for _, value in pairs) >= _MAX_FILES:
+            raise RefusedError(400, f"Too many files. Maximum number of files is {_MAX_FILES}.")
         file.file_object.seek(0)
         add(file.field_name, lambda: (_utf8(file.file_name or b""), file.file_object.read()))
 

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from translate.documents import document as documents
 from translate.documents.document import SignedError, Unit
+from translate.documents.earlier import update
 from translate.errors import UserError
 from translate.inference.alignment import WordAttention, word_attention
 from translate.inference.formatting import take_out
@@ -91,6 +92,7 @@ class UploadedDocument:
         limit: bytes that its parts may have together when unpacked.
         formality: the form of address.
         language: what the translation states as its language; "" for the target.
+        earlier: name and content of a translation of an earlier version; None if there is none.
     """
 
     content: bytes
@@ -100,10 +102,18 @@ class UploadedDocument:
     limit: int
     formality: Formality = "default"
     language: str = ""
+    earlier: tuple[str, bytes] | None = None
 
     def reading(self, source: str) -> documents.Reading:
         """Return how the document is read when its language is known, or "" if not."""
         return documents.Reading(name=self.name, source=source, target=self.language or self.target, limit=self.limit)
+
+    def read(self, source: str) -> documents.ParsedDocument:
+        """Return the document, with what an earlier translation has; UserError if one of them cannot be read."""
+        if self.earlier is None:
+            return documents.read(self.content, self.reading(source))
+        name, content = self.earlier
+        return update(self.content, self.reading(source), content, name).document
 
 
 class Service:
@@ -249,7 +259,7 @@ class Service:
         """Yield a document; RefusedError if it cannot be read, or written in this block."""
         try:
             with self._reading:
-                yield documents.read(file.content, file.reading(source))
+                yield file.read(source)
         except SignedError as error:
             raise RefusedError(
                 400, "Invalid request: the document is signed, and its translation would not be"

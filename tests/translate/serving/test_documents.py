@@ -1,5 +1,6 @@
 """The server translates documents within its limits, as LibreTranslate's clients ask for them."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -58,6 +59,22 @@ def test_the_form_of_libretranslate_sends_documents(server: Live, translator: Tr
     done = server.http.get(answer.json()["translatedFileUrl"])
     assert done.content == translator.translate_file(NOTES, "letter.notes")
     assert done.headers["content-disposition"] == 'attachment; filename="letter_en.notes"'
+
+
+def test_a_file_of_strings_keeps_what_an_earlier_translation_has(server: Live, translator: Translator) -> None:
+    strings, earlier = b'{"a": "der Hund", "b": "die Katze"}', b'{"a": "my dog"}'
+
+    def answer(name: str, earlier: bytes) -> httpx.Response:
+        files = {"file": (name, strings), "earlier": ("en.json", earlier)}
+        return server.http.post("/translate_file", data={"source": "de", "target": "en"}, files=files)
+
+    done = downloaded(answer("de.json", earlier))
+    assert done == translator.translate_file(strings, "de.json", earlier=earlier)
+    assert json.loads(done)["a"] == "my dog"
+    for name, other in (("de.txt", earlier), ("de.docx", earlier), ("de.json", b'{"c": "my dog"}'), ("de.json", b"{")):
+        refused = answer(name, other)
+        assert refused.status_code == 400
+        assert refused.json()["error"].startswith("Invalid request: ")
 
 
 def test_a_document_of_word_comes_back_as_one(server: Live, translator: Translator) -> None:
