@@ -159,7 +159,7 @@ def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
         elif mark.partner > n:
             other, opening = marks[mark.partner], mark.text
             start, stop = _stripped(plain, mark.place, other.place)
-            if start == stop and _are_pairs(marks, n + 1, mark.partner):  # as a picture in a link, which stays in it
+            if start == stop and _are_pairs(marks, n + 1, mark.partner):  # as an icon in a link, which stays in it
                 end = mark.partner
                 opening = "".join(inner.text for inner in marks[n:end])
             follows = start == stop and _follows(plain, start)
