@@ -1,6 +1,7 @@
 """The coverage penalty on toy models, against equation 14 in plain Python and all possible outputs."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from typing import get_args
@@ -59,21 +60,29 @@ def test_the_coverage_penalty_can_change_the_order() -> None:
     assert with_coverage(MODELS, [], [], 1.0) == []
 
 
+SMALL = toy_model(dataclasses.replace(TINY, vocab_size=6, tying="none"), seed=4)
+
+
+@functools.cache
+def plain_scores(src: tuple[int, ...], tgt: tuple[int, ...]) -> tuple[float, float]:
+    """Log-probability of an output of the small model, and its penalty for a beta of 1."""
+    return sum(score_ids(SMALL, [src], [tgt])[0]), plain_penalty([SMALL], [*src], [*tgt], 1.0)
+
+
 @pytest.mark.parametrize("rule", get_args(LengthRule))
 @pytest.mark.parametrize("beta", [0.2, 3.0])
 def test_an_unpruned_beam_finds_the_best_output(rule: LengthRule, beta: float) -> None:
-    model = toy_model(dataclasses.replace(TINY, vocab_size=6, tying="none"), seed=4)
     outputs = [list(output) for n in range(3) for output in itertools.product(range(3, 6), repeat=n)]
     src = [[3, 5, 4], [5]]
     found = translate_ids(
-        model, src, SearchConfig(beam_size=16, n_best=16, alpha=0.8, length_penalty=rule), max_lengths=[3, 3]
+        SMALL, src, SearchConfig(beam_size=16, n_best=16, alpha=0.8, length_penalty=rule), max_lengths=[3, 3]
     )
-    ranked = with_coverage([model], src, found, beta)
+    ranked = with_coverage([SMALL], src, found, beta)
     for ids, own in zip(src, ranked, strict=True):
-        log_probs = [sum(score_ids(model, [ids], [output])[0]) for output in outputs]
+        plain = [plain_scores(tuple(ids), tuple(output)) for output in outputs]
         scores = [
-            p / length_penalty(len(output) + 1, 0.8, rule) + plain_penalty([model], ids, output, beta)
-            for output, p in zip(outputs, log_probs, strict=True)
+            log_prob / length_penalty(len(output) + 1, 0.8, rule) + beta * penalty
+            for output, (log_prob, penalty) in zip(outputs, plain, strict=True)
         ]
         expected = sorted(zip(scores, outputs, strict=True), reverse=True)
         assert [h.tokens for h in own] == [output for _, output in expected]
