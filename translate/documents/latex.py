@@ -152,6 +152,7 @@ _WITHOUT_ARGUMENTS = re.compile(
 )
 _TITLE = re.compile(r"\{\s*[^\W\d_a-z][^\W\d_]{2}")
 _SETTING = re.compile(r"\{(?:\s*[-\d.][^{}]*|[^{}\s]*)\}")
+_ENDS_IN_MACRO = re.compile(r"\\[A-Za-z]+\Z")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _SIGNS = {"~": "\u00a0", "--": "\u2013", "---": "\u2014", "``": "\u201c", "''": "\u201d"}
 # Ligatures that every font has; and what begins a comment, a macro or a formula otherwise.
@@ -211,12 +212,12 @@ class _Paragraph(Plain):
             raise UnwritableError(f"does not have {lost[0]!r} exactly once")
         pattern = "|".join(map(re.escape, self.held)) or r"(?!)"
         parts = re.split(f"({pattern})", translation)
-        written = ""
+        written = [""]
         for n, part in enumerate(parts):
             new = self.held[part] if n % 2 else self._escaped(part)
-            is_longer = re.search(r"\\[A-Za-z]+\Z", written) and new[:1].isalpha()  # a letter would be of the macro
-            written += ("{}" if is_longer else "") + new
-        return written
+            is_longer = new[:1].isalpha() and _ENDS_IN_MACRO.search(written[-1])  # a letter would be of the macro
+            written += [f"{{}}{new}" if is_longer else new] if new else []
+        return "".join(written)
 
     def _escaped(self, text: str) -> str:
         signs = _WRITTEN | ({'"': "''"} if self.is_german else {})
