@@ -8,15 +8,16 @@ matrix ("int8": the tensor `name` and `name.scale`). A model is always loaded as
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer.config import FORMAT, CheckpointError, load_config
 from transformer.model import Transformer
@@ -100,13 +101,28 @@ def _check_weights(tensors: dict[str, Tensor], path: Path) -> None:
             )
 
 
+_DRAWS = {Tensor.uniform_, Tensor.normal_, nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_}
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no initial values, which takes longer than to read those that replace them."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function of torch, or return the tensor that it would fill at random."""
+        kwargs = kwargs or {}
+        return (args[0] if args else kwargs["tensor"]) if func in _DRAWS else func(*args, **kwargs)
+
+
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transformer:
     """Return the model in `folder`, in eval mode."""
     folder = Path(folder)
     config = load_config(folder)
     tensors = load_tensors(folder / "model.safetensors")  # before the memory for a model of the config's sizes
     try:
-        model = Transformer(config)
+        with _Undrawn():
+            model = Transformer(config)
     except (RuntimeError, TypeError, MemoryError) as error:  # TypeError: a size beyond 64 bits
         raise CheckpointError(f"{folder / 'config.json'}: a model of these sizes does not fit into memory") from error
     load_weights(model, tensors, folder / "model.safetensors")

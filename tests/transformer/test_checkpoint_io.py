@@ -40,6 +40,13 @@ def test_a_model_loads_bit_for_bit(name: str, tmp_path: Path) -> None:
     assert torch.equal(loaded(src_BS, tgt_BT), model(src_BS, tgt_BT))
 
 
+def test_loading_draws_no_initial_values(folder: Path) -> None:
+    """To draw them takes longer than to read the file."""
+    before = torch.get_rng_state()
+    load_model(folder)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_a_folder_may_be_named_by_a_string(tmp_path: Path) -> None:
     save_model(toy_model(), str(tmp_path))
     assert load_model(str(tmp_path)).config == TINY
