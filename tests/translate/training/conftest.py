@@ -49,7 +49,7 @@ def experiment(folder: Path, **training: object) -> dict[str, Any]:
             "valid": {"source": "valid.de", "target": "valid.en"},
         },
         "tokenizer": {"vocab_size": 300},
-        "model": {"preset": "tiny", "d_model": 16, "d_ff": 24, "n_heads": 2, "n_encoder_layers": 1},
+        "model": {"preset": "tiny", "d_model": 16, "d_ff": 24, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1},
         "training": {
             "max_steps": 12,
             "batch_tokens": 160,
@@ -173,7 +173,7 @@ def without_measurement(patch: pytest.MonkeyPatch) -> None:
     for module in ("machine", "training.train"):
         patch.setattr(f"translate.{module}.product_rate", rate)
     patch.setattr("translate.training.plan.better_allocator", lambda: None)  # asks a process
-    patch.setattr("transformer.search.alignment.sharpest_layer", lambda model: 1)  # translates 64 sentences
+    patch.setattr("transformer.search.alignment.sharpest_layer", lambda model: 0)  # translates 64 sentences
 
 
 @pytest.fixture(scope="session")

@@ -327,6 +327,7 @@ def test_the_settings_of_the_search_may_change_without_another_update(toy):
 
 def test_the_final_model_names_its_alignment_layer_and_a_checkpoint_does_not(toy, monkeypatch):
     monkeypatch.setattr("transformer.search.alignment.sharpest_layer", sharpest_layer)
+    toy.settings["model"]["n_decoder_layers"] = 2
     toy.trainer("run").train()
     final = ModelFolder.open(toy.folder / "run/model")
     assert final.spec.alignment_layer == sharpest_layer(final.model)
