@@ -49,7 +49,14 @@ def experiment(folder: Path, **training: object) -> dict[str, Any]:
             "valid": {"source": "valid.de", "target": "valid.en"},
         },
         "tokenizer": {"vocab_size": 300},
-        "model": {"preset": "tiny", "d_model": 16, "d_ff": 24, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1},
+        "model": {
+            "preset": "tiny",
+            "d_model": 16,
+            "d_ff": 24,
+            "n_heads": 2,
+            "n_encoder_layers": 1,
+            "n_decoder_layers": 1,
+        },
         "training": {
             "max_steps": 12,
             "batch_tokens": 160,
