@@ -16,8 +16,9 @@ from translate.documents.edits import Edit, Span, UnwritableError, edited
 # https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#inline-markup-recognition-rules
 _JOINED_BEFORE, _JOINED_AFTER = r"[\w)\]}>.,;!?*`|\\]", r"[\w(\[{<*`|]"  # signs that must not be beside markup
 _BEFORE, _AFTER = rf"(?:\\\s|(?<!{_JOINED_BEFORE}))", rf"(?!{_JOINED_AFTER})(?:\\\s)?"
-_ROLE = r":(?:[A-Za-z][\w+.-]*:)+"
-_SIMPLE = r"[^\W_]+(?:[-._+:][^\W_]+)*"
+# Repetitions have limits, and words a start: text without markup would take quadratic time.
+_ROLE = r":(?:[A-Za-z][\w+.-]{0,60}:){1,3}"
+_SIMPLE = r"[^\W_]+(?:[-._+:][^\W_]+){0,20}"
 _PAIRS = (  # the text of each is a group
     r"\*\*(?![\s*])(.{1,2000}?)(?<![\s*\\])\*\*",
     r"\*(?![\s*])([^*]*(?<![\s*\\]))\*",
@@ -32,7 +33,7 @@ _OBJECTS = (
     rf"{_SIMPLE}__?",
 )
 _SPACES = re.compile(r"\A\\\s|\\\s\Z")  # escaped, which divide markup from letters beside it, and are not shown
-_DIRECTIVE, _ESCAPED = r"\A\.\. .*", r"\w*(?:\\(?:_|[^\w\s])\w*)+"
+_DIRECTIVE, _ESCAPED = r"\A\.\. .*", r"(?<!\w)\w*(?:\\(?:_|[^\w\s])\w*)+"
 _MARKUP = re.compile(rf"{_DIRECTIVE}|{_BEFORE}(?:{'|'.join([*_PAIRS, *_OBJECTS])}){_AFTER}|{_ESCAPED}", re.DOTALL)
 _NAME = re.compile(rf"(?:`([^`<>]+)`|({_SIMPLE}))_")  # of a reference, an object of `_OBJECTS`
 _REPEATED = re.compile(r"(?i)`([^`<>]+) <\1_>`_")

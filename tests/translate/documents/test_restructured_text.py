@@ -2,11 +2,13 @@
 
 import pytest
 
+from tests.growth import grows_linearly
 from tests.translate.documents.stubs import reverse
 from tests.translate.documents.test_po import po
 from tests.translate.documents.translators import texts, translated
 from tests.translate.documents.translators import upper as in_capitals
 from translate.documents.document import Reading, read
+from translate.documents.restructured_text import Inline
 from translate.inference.documents import keeps_tags
 
 
@@ -88,3 +90,8 @@ def test_where_a_message_is_from_says_that_it_is_markup(comment: str) -> None:
 
 def test_messages_of_programs_are_no_markup() -> None:
     assert texts("a.po", entry("a * b | c_ *d*", "#: a.c:1")) == ["a * b | c_ *d*"]
+
+
+@pytest.mark.parametrize("unit", ["a", "a-", ":a", "a\\", "``a ", "`a<", "*a ", "|a ", "[a", "_`a"])
+def test_any_message_takes_linear_time(unit: str) -> None:
+    assert grows_linearly(lambda n: Inline(unit * n, "gx").text, 500, 4_000)
