@@ -30,6 +30,7 @@ from translate.text.placeholders import (
     NOT_TRANSLATED,
     PICTURE,
     PLACEHOLDER,
+    READ_KEYS,
     ROLE,
     SHORTCODE,
     TRANSLATED,
@@ -123,24 +124,19 @@ _FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; both may also be
 _METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
 _END_OF_FRONT_MATTER = re.compile(r"(?:---|\.\.\.|\+\+\+)\s*\Z")
 _LONGEST_FRONT_MATTER = 2**20  # characters
-# Keys of front matter whose values people read, in Hugo, Jekyll, Docusaurus, MkDocs, Quarto and VitePress; and such a
-# value in one line.
-_READ_KEYS = (
-    "title|linkTitle|subtitle|description|summary|excerpt|abstract|lead|tagline|caption|sidebar_label|sidebarTitle"
-    "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt"
-)
+# A value of front matter that people read, in one line.
 _READ_VALUE = re.compile(
-    rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{_READ_KEYS})["']?\s*[:=]\s+(?:(?:&[^\s,\[\]{{}}]+|!!str)\s+)*"""
+    rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{READ_KEYS})["']?\s*[:=]\s+(?:(?:&[^\s,\[\]{{}}]+|!!str)\s+)*"""
     r"""(?P<value>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?:[^\s#]|(?<=\S)#|[ \t]+(?=[^\s#]))++|["'][^\n]*)"""
 )
 # Such a key whose value begins in the next line, and what is no string there: a list, another key, a comment.
-_READ_KEY = re.compile(rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{_READ_KEYS})["']?\s*:\s*\Z""")
+_READ_KEY = re.compile(rf"""(?P<before>[ ]*(?:-[ ]+)*)["']?(?P<key>{READ_KEYS})["']?\s*:\s*\Z""")
 _BEGINS_NODE = re.compile(r"""-\s|#|["']?[\w.-]+["']?\s*:(?!\S)""")
 _QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""", re.DOTALL)
 _COMMENT = re.compile(r"\s#")
 _BLOCK_OF_YAML = re.compile(r"[|>][-+\d]{0,2}")  # the text is in the next lines
 # Of TOML, a string in several lines: its key, which people may read, and what is left of it in a line.
-_OPENS_STRING = re.compile(rf"""\s*["']?(?:(?P<read>{_READ_KEYS})|[\w.-]+)["']?\s*=\s*(?P<quote>\"{{3}}|'{{3}})""")
+_OPENS_STRING = re.compile(rf"""\s*["']?(?:(?P<read>{READ_KEYS})|[\w.-]+)["']?\s*=\s*(?P<quote>\"{{3}}|'{{3}})""")
 _ENDS_STRING = {
     '"': re.compile(r"""(?P<text>(?:[^"\\]|\\.|"(?!""))*+"{0,2})\"{3}""", re.DOTALL),
     "'": re.compile(r"""(?P<text>(?:[^']|'(?!''))*+'{0,2})'{3}"""),

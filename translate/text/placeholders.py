@@ -306,9 +306,24 @@ _ATTRIBUTE = re.compile(  # or an expression or value in which there is none
     r"""|\{\s*(?:"(?P<jsx>(?:[^"\\]|\\.)*)"|'(?P<jsx_single>(?:[^'\\]|\\.)*)')\s*\})"""
     rf"""|"[^"]*"|'[^']*'|{EXPRESSION}"""
 )
+# Keys of front matter whose values people read, in Hugo, Jekyll, Docusaurus, MkDocs, Quarto and VitePress, and of data.
+READ_KEYS = (
+    "title|linkTitle|subtitle|description|summary|excerpt|abstract|lead|tagline|caption|sidebar_label|sidebarTitle"
+    "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt"
+)
+# An expression that is a list of objects: <Tabs values={[{label: "A house", value: "house"}]}>. One with operators,
+# calls or functions is code, and an object by itself may have names of classes or styles for a part named "label".
+_DATA = re.compile(r"""\{\s*\[(?:[\s\w\[\]{},:.-]++|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')*+""", re.DOTALL)
+_READ_MEMBER = rf"""(?P<mark>["']?)(?<![\w.])(?:{READ_KEYS})(?P=mark)\s*:\s*"""
+_PART_OF_DATA = re.compile(
+    rf"""(?P<bracket>[\[\]{{}}])|{_READ_MEMBER}(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')"""
+    r"""|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'""",
+    re.DOTALL,
+)
 _SHOWN_NAME = re.compile(
     r"""(?i)\s(?:alt|title|placeholder|summary|label|aria-\w+|abbr|alttext|value|content|caption)\s*=\s*\{?\s*["']"""
 )
+_READ_NAME = re.compile(rf"""{_READ_MEMBER}["']""")
 # Of Hugo and of Liquid, whose parameters may be text: {{< figure caption="A house" >}}
 SHORTCODE = re.compile(
     r"\{\{[<%](?:(?![>%]\}\}).)*[>%]\}\}"
@@ -365,10 +380,15 @@ def _parameters(shortcode: str) -> list[tuple[int, int]]:
     return [(start, stop) for start, stop in spans if any(map(str.isalpha, shortcode[start:stop]))]
 
 
+def _may_show(text: str) -> bool:
+    """Return False for text that is quickly seen to have no tag or shortcode with texts in it."""
+    return _SHOWN_NAME.search(text) is not None or ("{" in text and _READ_NAME.search(text) is not None)
+
+
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
-    may_have = may_have or _SHOWN_NAME.search(sentence) or "}`" in sentence or "![" in sentence
+    may_have = may_have or _may_show(sentence) or "}`" in sentence or "![" in sentence
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -435,12 +455,28 @@ def _texts_of_role(role: re.Match[str]) -> list[tuple[int, int]]:
 def _values(tag: str) -> list[tuple[int, int]]:
     """Return where the values of the attributes of a tag start and stop that people see or hear."""
     start = _START_TAG.fullmatch(tag)
-    if start is None or not _SHOWN_NAME.search(tag) or NOT_TRANSLATED.search(tag[:-1]):
+    if start is None or not _may_show(tag) or NOT_TRANSLATED.search(tag[:-1]):
         return []
-    found = {match["name"].lower(): match for match in _ATTRIBUTE.finditer(tag) if match["name"]}
-    values = {name: match[match.lastgroup or 0] for name, match in found.items()}
+    found = [*_ATTRIBUTE.finditer(tag)]
+    values = {match["name"].lower(): match[match.lastgroup or 0] for match in found if match["name"]}
     names = shown_attributes(start["name"].lower(), values)
-    return [found[name].span(found[name].lastgroup or 0) for name in names if any(map(str.isalpha, values[name]))]
+    spans = list[tuple[int, int]]()
+    for match in found:
+        if match["name"]:
+            spans += [match.span(match.lastgroup or 0)] if match["name"].lower() in names else []
+        elif _DATA.fullmatch(match[0]):
+            spans += ((match.start() + start, match.start() + stop) for start, stop in _texts_of_data(match[0]))
+    return [(start, stop) for start, stop in spans if any(map(str.isalpha, tag[start:stop]))]
+
+
+def _texts_of_data(expression: str) -> Iterator[tuple[int, int]]:
+    """Yield where the texts of the objects in lists are that people read."""
+    opened = ""
+    for part in _PART_OF_DATA.finditer(expression):
+        if bracket := part["bracket"]:
+            opened = opened + bracket if bracket in "[{" else opened[:-1]
+        elif part.lastgroup in ("double", "single") and opened.endswith("[{"):
+            yield part.span(part.lastgroup)
 
 
 def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
@@ -480,6 +516,7 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
 def _escaped_quote(code: str, start: int) -> str:
     """Return the quotation mark before a text in a placeholder if a backslash escapes it there; "" otherwise."""
     quote, before = code[start - 1 : start], code[: max(0, start - 1)]
-    # In titles of links and pictures, in Hugo, and in expressions of JSX.
-    is_escaped = code.startswith(("](", "[](", "![", "{{")) or (code.startswith("<") and before.rstrip().endswith("{"))
+    # In titles of links and pictures, in Hugo, and in expressions of JSX and data in them.
+    is_jsx = code.startswith("<") and before.rstrip().endswith(("{", ":"))
+    is_escaped = is_jsx or code.startswith(("](", "[](", "![", "{{"))
     return quote if quote and quote in "\"'" and is_escaped else ""

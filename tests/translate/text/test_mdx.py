@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import grows_linearly
 from translate.text import formats
-from translate.text.placeholders import branches, protect
+from translate.text.placeholders import branch_text, branches, messages, protect, with_branches
 
 MDX = """import { Chart } from '../chart'
 import Callout, {
@@ -193,3 +194,42 @@ def test_an_element_on_lines_of_its_own_may_stay(format: formats.Format, text: s
     found = list(formats.reader(format)(lines(f"Ein Haus.\n\n{text}")))
     assert "".join(piece.text for piece in found) == f"Ein Haus.\n\n{text}"
     assert [piece.text.strip() for piece in found if piece.translate] == ["Ein Haus.", *expected]
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("[{{label: {0}, value: 'haus'}}, {{'title': {1}, n: -1.5,}},]", 2),
+        ('[\n  {{ "label": {0}, children: [{{text: {1}}}] }},\n]', 2),
+        ("[{{url: \"label: 'x'\", label: {0}}}, ...rest, 'label']", 1),
+        ("{{label: {0}}}", 0),  # may be the name of a class for a part with this name
+        ("[{{classes: {{label: {0}}}}}]", 0),
+        ("[{{label: t({0})}}]", 0),
+        ("[{{label: {0} + x}}]", 0),
+        ("x.map((y) => [{{label: {0}}}])", 0),
+        ("[{{label: a ? {0} : b}}]", 0),
+        ("[{{xlabel: {0}, value: {0}}}]", 0),
+    ],
+)
+@pytest.mark.parametrize("format", ["markdown", "mdx"])
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_texts_in_data_of_a_component_are_translated(
+    format: formats.Format, value: str, texts: int, quote: str
+) -> None:
+    """Tabs of Docusaurus have their labels in such lists. An expression that may be code stays as it is."""
+    words = ["Das Haus", "Eine Katze"]
+    tag = f"<Tabs a={{b}} values={{{value.format(*(quote + word + quote for word in words))}}}>"
+    found = [tag[slice(*span)] for span in branches(tag)]
+    assert found == words[:texts]
+    assert messages(tag, formats.markup(format)) == ([tag] if texts else [])
+    said = [f"A {quote}house{quote}"] * texts
+    changed = with_branches(tag, said)
+    assert [branch_text(changed, *span) for span in branches(changed)] == said
+    pieces = [*formats.reader(format)(lines(f"{tag}\n"))]
+    assert not texts or any(piece.translate for piece in pieces)
+    assert "".join(piece.text for piece in pieces) == f"{tag}\n"
+
+
+def test_data_of_a_component_take_linear_time() -> None:
+    for unit in ("[{label: 'a', ", '[{"label": "', "{label", "[{label:\n", "\\'", "[ "):
+        assert grows_linearly(lambda n, unit=unit: branches("<A b={[" + unit * n + "]}>"), 2**11, 2**14)
