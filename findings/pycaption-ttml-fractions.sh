@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # pycaption reads "00:00:01.500000" of TTML as 501 seconds, since it takes any fraction of a second for milliseconds.
 #
-# Guess: "00:00:01.5" and "1.5s" are 1.5 seconds, since a fraction of TTML has any number of digits.
+# Guess: "00:00:01.5" and "1.5s" are 1.5 seconds.
 # Miss:  so it is with up to three digits, and in "1.500000s". With more, the digits of a clock time are a number of
-#        milliseconds: four make a caption late by up to ten seconds, six, as microseconds have, by up to a
-#        quarter of an hour, and an end may come before its begin. Nothing is reported.
+#        milliseconds: four make a caption late by up to ten seconds, six, as microseconds have, by up to
+#        1,000 seconds, and an end may come before its begin. Nothing is reported.
 . "$(dirname "$0")/environment.sh" pycaption==2.3.14
 python - <<'PYTHON'
 from finding import expect
