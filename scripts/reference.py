@@ -174,13 +174,16 @@ def settings() -> str:
         if section is schema.DataConfig:
             parts += ["### [data.replay]", *section_parts(schema.ReplayData), "### Sources"]
             parts += ["A source is a table; `kind` says how it is read. Every source can have these keys:"]
+            shared = schema.BaseSource.model_fields
             parts += [table(schema.BaseSource, {})]
+            parts += ["Those of two files, tables, translation memories, records and the hub can have these, too:"]
+            parts += [table(schema.PairSource, {}, (*shared,))]
             for source in SOURCES:
                 kinds = source.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
-                names = " or ".join(f'"{kind}"' for kind in kinds)
+                names, is_pairs = " or ".join(f'"{kind}"' for kind in kinds), issubclass(source, schema.PairSource)
                 parts += [
                     f"#### kind = {names}",
-                    *section_parts(source, leave_out=("kind", *schema.BaseSource.model_fields)),
+                    *section_parts(source, ("kind", *shared, *(schema.PairSource.model_fields if is_pairs else ()))),
                 ]
     return page("Settings", *parts)
 

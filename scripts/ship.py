@@ -49,7 +49,7 @@ from translate.commands.evaluate import EvaluateOptions
 from translate.commands.prepare import complete
 from translate.commands.train import TrainOptions
 from translate.config.load import load, read_library
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, MonoSource
 from translate.corpus.prepare import Prepared, plan_corpus
 from translate.corpus.sources import Pair, describe
 from translate.errors import UserError, say
@@ -64,7 +64,7 @@ DIRECTIONS = ("de-en", "en-de")
 RUNS = Path("runs")  # the recipe names them, relative to the working directory
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 RECIPE = CONFIGS / "shipped"
-TOY_LINES = 20  # of each corpus in one language
+TOY_LINES = 20  # of each corpus that a model translates
 LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
@@ -117,8 +117,7 @@ def stages(direction: str) -> list[str]:
     def add(name: str) -> None:
         langpair, _, number = name.rpartition("-")
         before = [f"{langpair}-{int(number) - 1}"] if number != "1" else []
-        sources = load(RECIPE / f"{name}.toml").data.mono_sources
-        models = [Path(model) for source in sources for model in (source.model, source.rerank) if model]
+        models = map(Path, load(RECIPE / f"{name}.toml").data.models)
         before += [model.name for model in models if model.parent == RUNS]  # another one is there already
         for needed in dict.fromkeys(before):
             if needed not in order:
@@ -154,8 +153,9 @@ def trained(direction: str, updates: int | None) -> Path:
         name, _, number = stage.rpartition("-")
         arguments = [os.path.relpath(RECIPE / f"{stage}.toml"), "--resume", "--run", str(RUNS / stage)]
         arguments += [] if number == "1" else ["--from", str(RUNS / f"{name}-{int(number) - 1}")]
-        sides = {source.side for source in load(RECIPE / f"{stage}.toml").data.mono_sources if updates is not None}
-        few = [f"data.mono.{side}.lines={TOY_LINES}" for side in sorted(sides)]
+        found = load(RECIPE / f"{stage}.toml").data.synthetic_sources if updates is not None else ()
+        shared = {f"mono.{source.side}" if isinstance(source, MonoSource) else "text" for source in found}
+        few = [f"data.{table}.lines={TOY_LINES}" for table in sorted(shared)]
         arguments += [argument for change in [*changes, *few] for argument in ("--set", change)]
         options = parse(TrainOptions, "train", arguments)
         ended = RUNS / stage / ENDED

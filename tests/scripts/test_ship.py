@@ -131,25 +131,28 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
 def test_the_models_that_a_stage_needs_are_made_before_it(direction: str) -> None:
     names = ship.stages(direction)
     for i, name in enumerate(names):
-        sources = load(ship.RECIPE / f"{name}.toml").data.mono_sources
-        models = {model for source in sources for model in (source.model, source.rerank) if model}
+        models = load(ship.RECIPE / f"{name}.toml").data.models
         assert {Path(model).name for model in models if model.startswith("runs/")} <= set(names[:i]), name
         assert all(
             is_complete(locate(Path(model), lambda _: None)) for model in models if not model.startswith("runs/")
         )
 
 
+PAIRS = '[pairs]\nboth = { path = "pairs.{language}" }\n'
+
+
 def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The recipe at toy length: back-translation by the other direction, then distillation of both."""
+    """The recipe at toy length: back-translation by the other direction, then distillation of both and of pairs."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mono.de").write_text("Der Hund schläft.\nDie Katze kommt.\n", encoding="utf-8")
-    (tmp_path / "mono.en").write_text("The dog sleeps.\nThe cat comes.\n", encoding="utf-8")
+    for kind in ("mono", "pairs"):
+        (tmp_path / f"{kind}.de").write_text("Der Hund schläft.\nDie Katze kommt.\n", encoding="utf-8")
+        (tmp_path / f"{kind}.en").write_text("The dog sleeps.\nThe cat comes.\n", encoding="utf-8")
     recipe = tmp_path / "recipe"
     recipe.mkdir()
     library = [f'{code} = {{ kind = "mono", path = "mono.{code}", language = "{code}" }}' for code in ("de", "en")]
-    (recipe / "library.toml").write_text("\n".join(["[mono]", *library]), encoding="utf-8")
+    (recipe / "library.toml").write_text("\n".join(["[mono]", *library, PAIRS]), encoding="utf-8")
     for name, other in (("de-en", "en-de"), ("en-de", "de-en")):
         languages = 'source = "{}"\ntarget = "{}"\nlibrary = "library.toml"'.format(*name.split("-"))
         first = CONFIG.replace('source = "de"\ntarget = "en"', languages)
@@ -159,6 +162,7 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
         back = f"weights.mono = 1\nmono = {{ {back_keys} }}"
         both = f'model = "runs/{name}-2", method = "beam", beam_size = 2, rerank = "runs/{other}-2"'
         third = f"weights.mono = 1\nmono.source = {{ {both} }}\nmono.target = {{ {back_keys} }}"
+        third += f'\nweights.pairs = 0.5\ntext = {{ model = "runs/{name}-2", beam_size = 2 }}'
         for stage, mono in ((1, ""), (2, back), (3, third)):
             text = first.replace('library = "library.toml"', f'library = "library.toml"\n{mono}')
             (recipe / f"{name}-{stage}.toml").write_text(text, encoding="utf-8")
@@ -173,6 +177,7 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     assert card.count(": 3 updates, ") == 3
     for stage in ("1.toml --resume", "2.toml --resume --from runs/de-en-1", "3.toml --resume --from runs/de-en-2"):
         assert f"- `translate train recipe/de-en-{stage} --set training.max_steps=3 --set " in card
+    assert "pairs.de" in card
     assert "mono.de" in card
     assert "mono.en" in card
     spec = ModelFolder.open(tmp_path / "models/first").spec

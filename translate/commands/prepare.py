@@ -50,11 +50,11 @@ def run(options: PrepareOptions) -> None:
 
 
 def complete(config: "ExperimentConfig", *, make: bool = True) -> "ExperimentConfig":
-    """Return the experiment with the missing side of its monolingual sources, made if needed.
+    """Return the experiment with the missing side of its sources, made if needed.
 
     With `make` false, UserError if a side would have to be made.
     """
-    if not config.data.mono_sources:
+    if not config.data.synthetic_sources:
         return config
     from translate.inference.back_translation import BackTranslations
 

@@ -21,7 +21,7 @@ A corpus is a source as in `data.train`, and may also have
 
 The table `data.mono` has keys that all corpora of kind "mono" share, such as `model`; those of a corpus go before them.
 Its tables `data.mono.source` and `data.mono.target` have the keys for texts of one side; without them, `data.mono.side`
-chooses the side.
+chooses the side. The table `data.text` has keys that all corpora of two line-aligned files share.
 """
 
 import difflib
@@ -38,7 +38,7 @@ from transformer.config import ConfigError
 from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section, Source, TrainingConfig, with_codes
 from translate.errors import UserError, reason
 
-LIBRARY_KEYS = ("library", "weights", "mono")
+LIBRARY_KEYS = ("library", "weights", "mono", "text")
 _LIBRARY_NOTES = ("licence", "origin", "language", "use")
 _SIDES = ("source", "target")
 
@@ -158,8 +158,8 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(name := data.get("library"), str):
         if name is not None:
             raise UserError(f"{where}: data.library = {_shown(name)}: must be the path of a TOML file")
-        raise UserError(f"{where}: data.weights and data.mono need data.library, the path of a TOML file")
-    for key, kind in (("weights", dict), ("mono", dict), ("train", list)):
+        raise UserError(f"{where}: data.weights, data.mono and data.text need data.library, the path of a TOML file")
+    for key, kind in (("weights", dict), ("mono", dict), ("text", dict), ("train", list)):
         if not isinstance(value := data.get(key, kind()), kind):
             raise UserError(f"{where}: data.{key} = {_shown(value)}: must be a {'table' if kind is dict else 'list'}")
     for side, keys in _by_side(data).items():
@@ -242,8 +242,13 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
 
 
 def _shared(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of data.mono for a corpus: with tables by side, those of the side that has its language."""
-    if corpus.get("kind") != "mono":
+    """Return the keys that a corpus shares with those of its kind: of data.text, or of data.mono.
+
+    In data.mono with tables by side, they are those of the side that has its language.
+    """
+    if corpus.get("kind", "text") == "text":
+        return dict(data.get("text", {}))
+    if corpus["kind"] != "mono":
         return {}
     keys = {key: value for key, value in data.get("mono", {}).items() if key not in _SIDES}
     if not (sides := _by_side(data)):
@@ -267,7 +272,8 @@ def _check_source(source: object, where: str) -> None:
     try:
         _OneSource.model_validate({"source": source})
     except ValidationError as error:
-        raise UserError(f"{where}: {_sentence(error, _OneSource).replace('source.', '', 1)}") from error
+        said = _sentence(error, _OneSource).replace("source.", "", 1).removeprefix("source: ")
+        raise UserError(f"{where}: {said}") from error
 
 
 def _source(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, TypeGuard, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -48,7 +48,31 @@ class BaseSource(Section):
     keep_identical: bool = False
 
 
-class TextSource(BaseSource):
+class PairSource(BaseSource):
+    """The keys of sources whose targets a model may write anew.
+
+    Attributes:
+        model: name or path of the model. The target of a pair becomes that one of the best hypotheses of its beam which
+            is nearest to it (sequence-level interpolation; Kim and Rush, 2016, section 3.3); None keeps the target.
+            With a weight below 1, that share of the pairs, evenly spaced, is all that is ever read.
+        beam_size: of the model; None is the model's.
+        lines: largest number of pairs that the model translates, evenly spaced.
+        synthetic: the new pairs, as JSON lines; None lets `translate prepare` make them.
+    """
+
+    model: str | None = None
+    beam_size: int | None = Field(default=None, ge=1, le=MAX_BEAM_SIZE)
+    lines: int | None = Field(default=None, ge=1)
+    synthetic: str | None = None
+
+    @model_validator(mode="after")
+    def _a_model_searches(self) -> "PairSource":
+        if self.model is None and any(value is not None for value in (self.beam_size, self.lines, self.synthetic)):
+            raise ValueError("beam_size, lines and synthetic belong to a model that writes the targets; name a model")
+        return self
+
+
+class TextSource(PairSource):
     """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other.
 
     Attributes:
@@ -60,7 +84,7 @@ class TextSource(BaseSource):
     target: str
 
 
-class TsvSource(BaseSource):
+class TsvSource(PairSource):
     """One file with tab-separated columns.
 
     Attributes:
@@ -91,7 +115,7 @@ class TsvSource(BaseSource):
         return {**values, **{side: names.index(name) for side, name in named.items()}}
 
 
-class TmxSource(BaseSource):
+class TmxSource(PairSource):
     """A translation memory in TMX, plain or compressed (.gz, .xz, .bz2); its languages are those of `data`.
 
     Attributes:
@@ -102,7 +126,7 @@ class TmxSource(BaseSource):
     path: str
 
 
-class RecordSource(BaseSource):
+class RecordSource(PairSource):
     """A Parquet file, or a file with one JSON object per line.
 
     Attributes:
@@ -116,7 +140,7 @@ class RecordSource(BaseSource):
     target: str
 
 
-class HubSource(BaseSource):
+class HubSource(PairSource):
     """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`.
 
     Attributes:
@@ -238,20 +262,17 @@ class MonoSource(BaseSource):
         return self
 
 
+Pairs = TextSource | TsvSource | TmxSource | RecordSource | HubSource
 Source = Annotated[
-    TextSource
-    | TsvSource
-    | TmxSource
-    | RecordSource
-    | HubSource
-    | GrammarSource
-    | WordsSource
-    | PhrasesSource
-    | SacrebleuSource
-    | MonoSource,
+    Pairs | GrammarSource | WordsSource | PhrasesSource | SacrebleuSource | MonoSource,
     Field(discriminator="kind"),
     BeforeValidator(lambda value: {"kind": "text", **value} if isinstance(value, dict) else value),
 ]
+
+
+def is_synthetic(source: Source) -> TypeGuard[Pairs | MonoSource]:
+    """Return whether a model makes one side of a source, or has made it."""
+    return isinstance(source, MonoSource) or (isinstance(source, PairSource) and source.model is not None)
 
 
 class ReplayData(Section):
@@ -273,10 +294,10 @@ class DataConfig(Section):
     In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
     in the other direction can extend this one.
 
-    Three more keys add sources to `train` before this section is read: `library` (path of a TOML file, relative to the
-    file that names it), `weights` (number from 0 to 1,000 by group or corpus; 0 leaves it out) and `mono` (keys that
-    all its sources of kind "mono" share). docs/training.md explains them under "A library of corpora", and `extends`,
-    at the top of the file, below it.
+    Other keys add sources to `train` before this section is read: `library` (path of a TOML file, relative to the
+    file that names it), `weights` (number from 0 to 1,000 by group or corpus; 0 leaves it out), and `mono` and `text`
+    (keys that all its sources of that kind share). docs/training.md explains them under "A library of corpora", and
+    `extends`, at the top of the file, below it.
 
     Attributes:
         source, target: language codes, such as "de" and "en".
@@ -323,6 +344,17 @@ class DataConfig(Section):
         """The sources of training text in one language, whose other side is made by a model."""
         return tuple(source for source in self.training_sources if isinstance(source, MonoSource))
 
+    @property
+    def synthetic_sources(self) -> tuple[Pairs | MonoSource, ...]:
+        """The sources of training text of which a model makes one side, or has made it."""
+        return tuple(source for source in self.training_sources if is_synthetic(source))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that make these sides, or choose among translations, each once."""
+        named = (getattr(source, key, None) for source in self.synthetic_sources for key in ("model", "rerank"))
+        return tuple(dict.fromkeys(model for model in named if model is not None))
+
     @model_validator(mode="before")
     @classmethod
     def _name_languages(cls, values: object) -> object:
@@ -345,7 +377,7 @@ class DataConfig(Section):
             for key in BaseSource.model_fields:
                 if getattr(source, key) != BaseSource.model_fields[key].default:
                     raise PydanticCustomError(key, f"{key} is for training; remove the key")
-            if isinstance(source, MonoSource) and source.synthetic is None:
+            if is_synthetic(source) and (source.synthetic is None or isinstance(source, PairSource)):
                 message = "translations are made for training alone; name a source that has both sides"
                 raise PydanticCustomError("mono", message)
         return value

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from translate.config.load import Stored, validated
-from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
+from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource, is_synthetic
 from translate.corpus.sources import (
     LANGPAIRS,
     TAG,
@@ -161,7 +161,7 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
             )
     data = config.data
     for source in data.sources:
-        if not isinstance(source, MonoSource):
+        if not is_synthetic(source):
             read_pairs(source, Path(data.root), data.langpair)  # finds the files and reads none
 
 
@@ -405,7 +405,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     for source in sources:
         del source["weight"]  # used in training alone
         source["upsample"] = 1  # a key of old corpora
-        for key in ("keep_identical", "beam_size", "rerank"):  # keys of later versions
+        of_pairs = () if source["kind"] == "mono" else ("model", "lines", "synthetic")
+        for key in ("keep_identical", "beam_size", "rerank", *of_pairs):  # keys of later versions
             if not source.get(key, True):
                 del source[key]
         if source.get("synthetic"):

@@ -33,7 +33,7 @@ Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns
 
 _BATCH_ROWS = 1000
-_MADE = re.compile(r"\.[0-9a-f]{16}\.txt$")  # of a translation by `translate prepare`: a digest of its origin
+_MADE = re.compile(r"\.[0-9a-f]{16}\.(?:txt|jsonl)$")  # of a translation by `translate prepare`: a digest of its origin
 
 
 def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
@@ -45,6 +45,8 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
 
     Raises UserError, with file and line if possible, if something cannot be read as pairs of text.
     """
+    if isinstance(source, data.PairSource) and source.synthetic is not None:
+        return read_pair_lines(text_file(source.synthetic, root))
     match source:
         case data.TextSource():
             return _parallel(text_file(source.source, root), text_file(source.target, root))
@@ -83,6 +85,10 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
 
     Raises UserError if an input cannot be read.
     """
+    if isinstance(source, data.PairSource) and source.synthetic is not None:
+        natural = source.model_copy(update={"synthetic": None})
+        made = text_file(source.synthetic, root)
+        return {**identity(natural, root, langpair), without_place(source.synthetic): _digest(made)}
     match source:
         case data.TextSource():
             return {name: _digest(text_file(name, root)) for name in (source.source, source.target)}
@@ -362,18 +368,19 @@ def _one_line(error: BaseException) -> str:
 def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
     """Write pairs to a file as JSON lines."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(map(_json_line, pairs))
+        file.writelines(map(pair_line, pairs))
 
 
 def pair_lines(pairs: Iterable[Pair]) -> bytes:
     """Return pairs as JSON lines, as `write_pairs` writes them."""
-    return "".join(map(_json_line, pairs)).encode("utf-8")
+    return "".join(map(pair_line, pairs)).encode("utf-8")
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each line
 
 
-def _json_line(pair: Pair) -> str:
+def pair_line(pair: Pair) -> str:
+    """Return a pair as a line of JSON, with its end."""
     return _JSON.encode(pair) + "\n"
 
 

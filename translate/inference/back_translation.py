@@ -1,22 +1,25 @@
-"""The synthetic side of monolingual sources, made once and kept.
+"""The sides of training sources that a model writes, made once and kept.
 
-A translation is kept under the digest of the text, the model and the settings, so the same source is never translated
-twice. An interrupted translation continues where it stopped.
+They are the translations of text in one language, and targets of pairs that a model writes anew. Each is kept under the
+digest of the text, the model and the settings, so the same source is never translated twice. An interrupted translation
+continues where it stopped.
 """
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from tqdm import tqdm
 
-from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
-from translate.corpus.sources import text_file
+from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Pairs, PairSource, Source, is_synthetic
+from translate.corpus.sources import Pair, describe, identity, pair_line, read_pairs, text_file
 from translate.errors import Say, UserError
-from translate.files import give_mode, hidden, locked, naming, open_hidden, sample_lines, sha256
+from translate.files import evenly, give_mode, hidden, locked, naming, open_hidden, sample_lines, sha256
 from translate.inference.search import require_opposite
 from translate.inference.translator import Translator
 from translate.models.folder import FILES, TranslationSpec
@@ -24,21 +27,26 @@ from translate.models.registry import locate
 from translate.text.formats import WINDOW
 from translate.text.translation import Opening, Search
 
+if TYPE_CHECKING:
+    from sacrebleu import BLEU, CHRF
+
 SYNTHETIC = Path("prepared") / "synthetic"
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class _Job:
-    """A text to translate: a source of an experiment, its text and model, and the place of the translation."""
+    """A side to make: of a source with a name for messages, by a model, in a file."""
 
-    source: MonoSource
-    text: Path
+    source: Pairs | MonoSource
+    name: str
     model: Path
     place: Path
 
 
 class BackTranslations:
-    """The synthetic sides of an experiment's monolingual training sources.
+    """The sides of an experiment's training sources that models write.
 
     Attributes:
         config: the experiment with the file of each side, which `make` writes if it does not exist.
@@ -52,12 +60,12 @@ class BackTranslations:
 
         Raises UserError if a text or a model cannot be used, or if a model translates other languages.
         """
-        self._folder, self._say = folder, say
+        self._folder, self._say, self._data = folder, say, config.data
         self._jobs: list[_Job] = []
         data = config.data
-        changes: dict[str, object] = {"train": self._with_sides(data.train, data)}
+        changes: dict[str, object] = {"train": self._with_sides(data.train)}
         if data.replay is not None:
-            changes["replay"] = data.replay.model_copy(update={"sources": self._with_sides(data.replay.sources, data)})
+            changes["replay"] = data.replay.model_copy(update={"sources": self._with_sides(data.replay.sources)})
         self.config = config.model_copy(update={"data": data.model_copy(update=changes)})
 
     def make(self) -> None:
@@ -68,54 +76,74 @@ class BackTranslations:
                 self._folder, lambda: self._say(f"waiting for another process that translates text in {self._folder}")
             ):
                 if not job.place.exists():
-                    self._say(f"translating {job.text} with {job.source.model}")
-                    _translate(_translator(job), [*sample_lines(job.text, job.source.lines)], job.place)
+                    self._say(f"translating {job.name} with {job.source.model}")
+                    self._translate(job)
 
     def require(self) -> None:
         """Raise UserError if a side is not there yet."""
         for job in self._missing():
             raise UserError(
-                f"{job.text}: not translated with {job.source.model} yet; run `translate prepare`, or the grid without "
+                f"{job.name}: not translated with {job.source.model} yet; run `translate prepare`, or the grid without "
                 "--table, first"
             )
 
     def _missing(self) -> list[_Job]:
         return [job for job in self._jobs if not job.place.exists()]
 
-    def _with_sides(self, sources: Sequence[Source], data: DataConfig) -> tuple[Source, ...]:
-        return tuple(self._with_side(s, data) if isinstance(s, MonoSource) else s for s in sources)
+    def _translate(self, job: _Job) -> None:
+        translator, root = _translator(job), Path(self._data.root)
+        if isinstance(job.source, MonoSource):
+            lines = [*sample_lines(text_file(job.source.path, root), job.source.lines)]
+            _write(lines, lambda window: (f"{one.text}\n" for one in translator.translate_lines(window)), job.place)
+        else:
+            pairs = _sample(job.source, root, self._data.langpair)
+            _write(pairs, lambda window: map(pair_line, interpolated(translator, window)), job.place)
 
-    def _with_side(self, source: MonoSource, data: DataConfig) -> MonoSource:
-        if source.synthetic is not None or source.model is None:
+    def _with_sides(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        return tuple(map(self._with_side, sources))
+
+    def _with_side(self, source: Source) -> Source:
+        if not is_synthetic(source) or source.synthetic is not None or source.model is None:
             return source
-        root = Path(data.root)
-        text, model = text_file(source.path, root), locate(source.model, self._say)
-        _check_languages(source, model, data)
-        drawn = ["seed", "top_k"] if source.method == "sampling" else []
-        settings = source.model_dump(include={"method", "lines", "beam_size", *drawn})
-        settings = {name: value for name, value in settings.items() if value is not None}
+        root, model = Path(self._data.root), locate(source.model, self._say)
         models = [model]
-        if source.rerank is not None:
-            models.append(locate(source.rerank, self._say))
-            require_opposite(models[1], *(TranslationSpec.load(folder) for folder in models[::-1]))
-        digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
+        if isinstance(source, MonoSource):
+            text = text_file(source.path, root)
+            name, stem, ending, digests = str(text), text.name, "txt", [sha256(text)]
+            drawn = ["seed", "top_k"] if source.method == "sampling" else []
+            settings = source.model_dump(include={"method", "lines", "beam_size", *drawn})
+            if source.rerank is not None:
+                models.append(locate(source.rerank, self._say))
+                require_opposite(models[1], *(TranslationSpec.load(folder) for folder in models[::-1]))
+            changes: dict[str, object] = {}
+        else:
+            name, ending = describe(source), "jsonl"
+            stem = Path(name.split()[0]).name
+            digests = [*identity(source, root, self._data.langpair).values()]
+            settings = source.model_dump(exclude={"model", "synthetic", "weight", "keep_identical"})
+            settings["share"] = _share(source)
+            changes = {"weight": max(1.0, source.weight)}
+        _check_languages(source, name, model, self._data)
+        settings = {key: value for key, value in settings.items() if value is not None}
+        digests += [sha256(folder / file) for folder in models for file in FILES]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
         # The end of the name tells `translate.corpus.sources.identity` that this program made the file.
-        place = self._folder / f"{text.name.partition('.')[0]}.{key}.txt"
-        self._jobs.append(_Job(source, text, model, place))
+        place = self._folder / f"{stem.partition('.')[0]}.{key}.{ending}"
+        self._jobs.append(_Job(source, name, model, place))
         # Relative to the root, like the other paths, so that the experiment stays the same if the project moves.
         # Resolved, because the parent folder of a linked root is that of the link's target.
         synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
-        return source.model_copy(update={"synthetic": synthetic})
+        return source.model_copy(update={"synthetic": synthetic, **changes})
 
 
-def _check_languages(source: MonoSource, model: Path, data: DataConfig) -> None:
+def _check_languages(source: Pairs | MonoSource, name: str, model: Path, data: DataConfig) -> None:
     """UserError if the model does not translate from the natural to the synthetic side."""
     spec = TranslationSpec.load(model)
-    languages = (data.source, data.target) if source.side == "source" else (data.target, data.source)
+    from_source = not isinstance(source, MonoSource) or source.side == "source"
+    languages = (data.source, data.target) if from_source else (data.target, data.source)
     if (spec.source, spec.target) != languages:
         raise UserError(
-            f"{source.path}: needs a model from {languages[0]} to {languages[1]}, and {source.model} translates "
+            f"{name}: needs a model from {languages[0]} to {languages[1]}, and {source.model} translates "
             f"{spec.source} to {spec.target}; name another model"
         )
 
@@ -123,7 +151,9 @@ def _check_languages(source: MonoSource, model: Path, data: DataConfig) -> None:
 def _translator(job: _Job) -> Translator:
     """Return the translator from the natural to the synthetic side."""
     source = job.source
-    if source.method == "sampling":
+    if isinstance(source, PairSource):
+        search, opening = Search(beam_size=source.beam_size), Opening(precision="auto")
+    elif source.method == "sampling":
         search, opening = Search(sample=True, top_k=source.top_k or 0, seed=source.seed), Opening(engine="torch")
     elif source.method == "greedy":
         search, opening = Search(beam_size=1), Opening(precision="auto")
@@ -133,19 +163,67 @@ def _translator(job: _Job) -> Translator:
     return Translator.load(job.model, search, opening=opening)
 
 
-def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:
-    """Write the translation of each line to `place`; a partial file of an earlier process is continued."""
+# Targets that a model writes anew
+
+
+def _share(source: Pairs) -> float:
+    """Return the share of the pairs that an epoch has."""
+    return min(1.0, source.weight)
+
+
+def _sample(source: Pairs, root: Path, langpair: str) -> list[Pair]:
+    """Return the pairs whose targets the model writes: what an epoch has, at most `lines`, evenly spaced."""
+    total = sum(1 for _ in read_pairs(source, root, langpair))
+    n = math.ceil(_share(source) * total)
+    return [*evenly(read_pairs(source, root, langpair), total, min(n, source.lines or n))]
+
+
+def interpolated(translator: Translator, pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield each pair with the nearest of the best hypotheses of the translator's beam as target.
+
+    Sequence-level interpolation (Kim and Rush, 2016, section 3.3): between what people wrote and what the model finds
+    probable, which greedy search can learn to find. A pair with an empty side stays as it is.
+    """
+    from sacrebleu import BLEU, CHRF
+
+    bleu, chrf = BLEU(effective_order=True), CHRF()
+    n = translator.sentence_search.config.beam_size
+    found = translator.n_best((source for source, _ in pairs), n)
+    for (source, target), hypotheses in zip(pairs, found, strict=True):
+        texts = [hypothesis.text for hypothesis in hypotheses if hypothesis.text.strip()]
+        whole = source.strip() and target.strip()
+        yield source, _nearest(texts, target, bleu, chrf) if whole and texts else target
+
+
+def _nearest(texts: Sequence[str], target: str, bleu: "BLEU", chrf: "CHRF") -> str:
+    """Return the text with the highest sentence BLEU, of equal ones that with the highest chrF, the first if equal."""
+    if target in texts or len(texts) == 1:
+        return target if target in texts else texts[0]
+    scores = [bleu.sentence_score(text, [target]).score for text in texts]
+    best = [text for text, score in zip(texts, scores, strict=True) if math.isclose(score, max(scores))]
+    return best[0] if len(best) == 1 else max(best, key=lambda text: chrf.sentence_score(text, [target]).score)
+
+
+# Files
+
+
+def _write(items: Sequence[Item], made: Callable[[Sequence[Item]], Iterable[str]], place: Path) -> None:
+    """Write a line for each item to `place`; a partial file of an earlier process is continued.
+
+    Args:
+        made: returns the lines of some items, with their ends.
+    """
     partial = hidden(place, "partial")
     descriptor = open_hidden(partial)
     n_done = _cut_to_whole_lines(partial)
     with (
         naming(place),
         open(descriptor, "a", encoding="utf-8", newline="\n") as file,
-        tqdm(desc="translating", total=len(lines), initial=n_done, unit=" lines", disable=None, leave=False) as bar,
+        tqdm(desc="translating", total=len(items), initial=n_done, unit=" lines", disable=None, leave=False) as bar,
     ):
-        for start in range(n_done, len(lines), WINDOW):
-            window = lines[start : start + WINDOW]
-            file.writelines(f"{translation.text}\n" for translation in translator.translate_lines(window))
+        for start in range(n_done, len(items), WINDOW):
+            window = items[start : start + WINDOW]
+            file.writelines(made(window))
             file.flush()
             os.fsync(file.fileno())
             bar.update(len(window))

@@ -94,7 +94,7 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     if not run.has_begun and corpus.resolve().is_relative_to(run.folder.resolve()):
         raise UserError(f"{corpus}: lies in the folder of the run, {run.folder}; name another --prepared")
     back_translations = None
-    if config.data.mono_sources:
+    if config.data.synthetic_sources:
         from translate.inference.back_translation import BackTranslations
 
         back_translations = BackTranslations(config, say)

@@ -271,6 +271,16 @@ def test_texts_of_both_sides_have_keys_of_their_side(choice: Path) -> None:
         assert only.path == path
 
 
+def test_corpora_of_two_files_share_the_keys_of_their_table(choice: Path) -> None:
+    plain = load(choice).data.train
+    found = load(choice, ['data.text.model="a"', "data.text.beam_size=3"]).data
+    assert [source.kind for source in found.train] == [source.kind for source in plain]
+    for source in found.train:
+        shared = {"model": "a", "beam_size": 3} if isinstance(source, TextSource) else {}
+        assert source == plain[found.train.index(source)].model_copy(update=shared)
+    assert found.models == ("a",)
+
+
 @pytest.mark.parametrize("language", ["", ", language = 3"])
 def test_text_whose_language_is_unknown_is_refused_if_it_is_chosen(choice: Path, language: str) -> None:
     library = write(
@@ -385,7 +395,7 @@ def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str,
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        ('path = "a.{language}", lines = 3', "unknown key 'lines'"),
+        ('path = "a.{language}", column = 3', "unknown key 'column'"),
         ('kind = "tsv", path = "a.tsv", split = 3', "split = 3: input should be a valid string"),
         ('kind = "tvs", path = "a.tsv"', 'kind = "tvs": must be one of'),
     ],

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sacrebleu
 import torch
 
 from tests.translate.conftest import SENTENCES
@@ -116,7 +117,7 @@ def test_a_translation_is_made_once(
     experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = complete(experiment, tmp_path)
-    monkeypatch.setattr(back_translation, "_translate", None)
+    monkeypatch.setattr(back_translation, "_write", None)
     assert complete(experiment, tmp_path) == first
     assert complete(first, tmp_path) == first
 
@@ -124,7 +125,7 @@ def test_a_translation_is_made_once(
 def test_another_text_model_or_method_gives_a_new_translation(
     experiment: ExperimentConfig, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(back_translation, "_translate", lambda translator, text, place: place.touch())
+    monkeypatch.setattr(back_translation, "_write", lambda lines, made, place: place.touch())
     complete(experiment, tmp_path)
     mono = experiment.data.train[1].model_copy(update={"method": "greedy"})
     data = experiment.data.model_copy(update={"train": (mono,)})
@@ -220,6 +221,97 @@ def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
     run.checkpoints.mkdir(parents=True)
     write_json(run.config, here.model_dump(mode="json"))
     run.check_settings(there, resume=True)
+
+
+@pytest.fixture
+def paired(experiment: ExperimentConfig, model: Path) -> ExperimentConfig:
+    """German to English, with pairs whose targets the de-en model writes anew; two of them have an empty side."""
+    root = Path(experiment.data.root)
+    lines = [*NATURAL[:17], "", NATURAL[17]], [*SENTENCES[:17], SENTENCES[17], ""]
+    for side, texts in zip(("de", "en"), lines, strict=True):
+        (root / f"pairs.{side}").write_text("".join(f"{line}\n" for line in texts), encoding="utf-8")
+    pair = {"source": "pairs.{source}", "target": "pairs.{target}", "model": str(model), "beam_size": 3}
+    values = experiment.model_dump(mode="json", exclude_defaults=True)
+    data = {**values["data"], "source": "de", "target": "en", "train": [{"source": "x.de", "target": "x.en"}, pair]}
+    return parse({**values, "data": data}, "experiment")
+
+
+def with_pairs(experiment: ExperimentConfig, **changes: object) -> ExperimentConfig:
+    real, source = experiment.data.train
+    train = (real, source.model_copy(update=changes))
+    return experiment.model_copy(update={"data": experiment.data.model_copy(update={"train": train})})
+
+
+def test_a_target_becomes_the_nearest_hypothesis(
+    paired: ExperimentConfig, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    natural = pairs(paired)
+    found = pairs(complete(paired, tmp_path))
+    assert [source for source, _ in found] == [source for source, _ in natural]
+    assert found[17:] == natural[17:]  # with an empty side
+    translator = Translator.load(model, Search(beam_size=3), opening=Opening(precision="auto"))
+    hypotheses = [[one.text for one in best] for best in translator.n_best([a for a, _ in natural[:17]], 3)]
+    assert any(target != best[0] for (_, target), best in zip(found, hypotheses, strict=False))
+    for (_, target), (_, reference), best in zip(found, natural, hypotheses, strict=False):
+        assert target in best
+        bleu = sacrebleu.sentence_bleu(target, [reference]).score
+        assert bleu == pytest.approx(max(sacrebleu.sentence_bleu(one, [reference]).score for one in best))
+
+
+@pytest.mark.parametrize(
+    ("changes", "places", "weight"),
+    [
+        ({"weight": 0.25}, [3, 7, 11, 15, 18], 1.0),
+        ({"weight": 0.25, "lines": 3}, [6, 12, 18], 1.0),
+        ({"weight": 2.5, "lines": 3}, [6, 12, 18], 2.5),
+        ({"weight": 2.5, "lines": 70}, [*range(19)], 2.5),
+    ],
+)
+def test_the_share_of_an_epoch_is_translated(
+    paired: ExperimentConfig, tmp_path: Path, changes: dict[str, object], places: list[int], weight: float
+) -> None:
+    natural = pairs(paired)
+    config = complete(with_pairs(paired, **changes), tmp_path)
+    assert [source for source, _ in pairs(config)] == [natural[place][0] for place in places]
+    assert config.data.train[1].weight == weight
+    assert complete(config, tmp_path) == config
+
+
+def test_new_targets_are_continued_after_an_interruption(paired: ExperimentConfig, tmp_path: Path) -> None:
+    whole = pairs(complete(paired, tmp_path))
+    (place,) = (tmp_path / "synthetic").glob("*.jsonl")
+    text = place.read_bytes()
+    lines = text.splitlines(keepends=True)
+    place.with_name(f".{place.name}.partial").write_bytes(b"".join([b'["a", "b"]\n', *lines[1:7]]) + b'["unfin')
+    place.unlink()
+    assert pairs(complete(paired, tmp_path)) == [("a", "b"), *whole[1:]]
+    for changes in ({"beam_size": 2}, {"weight": 0.5}, {"lines": 5}):
+        complete(with_pairs(paired, **changes), tmp_path)
+    assert len([*(tmp_path / "synthetic").glob("*.jsonl")]) == 4
+
+
+def test_new_targets_are_inputs_of_the_corpus(paired: ExperimentConfig, tmp_path: Path) -> None:
+    config = complete(paired, tmp_path / "here")
+    (made,) = (tmp_path / "here" / "synthetic").glob("*.jsonl")
+    assert {"pairs.de", "pairs.en", made.name} <= input_hashes(config).keys()
+    assert plan_corpus(config) == plan_corpus(complete(paired, tmp_path / "there" / "deep"))
+    prepared = prepare(config, tmp_path / "prepared", lambda message: None)
+    assert prepared.manifest["counts"]["read"] == len(SENTENCES) + 19
+
+
+def test_pairs_need_a_model_of_their_direction(paired: ExperimentConfig, tmp_path: Path) -> None:
+    turned = paired.model_copy(update={"data": paired.data.model_copy(update={"source": "en", "target": "de"})})
+    with pytest.raises(
+        UserError, match=r"pairs.de \+ pairs.en: needs a model from en to de, and .* translates de to en"
+    ):
+        complete(turned, tmp_path)
+    values = paired.model_dump(mode="json", exclude_defaults=True)
+    for section, message in (
+        ({"train": [{"source": "x.de", "target": "x.en", "beam_size": 3}]}, "beam_size, lines and synthetic belong to"),
+        ({"valid": values["data"]["train"][1]}, "valid: translations are made for training alone"),
+    ):
+        with pytest.raises(UserError, match=message):
+            parse({**values, "data": {**values["data"], **section}}, "experiment")
 
 
 def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig, tmp_path: Path) -> None:
