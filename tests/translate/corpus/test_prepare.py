@@ -296,12 +296,16 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
 
 
 # What each kind of source needs; one has several forms where some settings belong to others.
-FORMS: list[dict[str, Any]] = [
+TWO_SIDES: list[dict[str, Any]] = [
     {"kind": "text", "source": "a.de", "target": "a.en"},
     {"kind": "tsv", "path": "a.tsv"},
     {"kind": "tmx", "path": "a.tmx"},
     *({"kind": kind, "path": "a", "source": "de", "target": "en"} for kind in ("jsonl", "parquet")),
     {"kind": "hub", "id": "a/b", "split": "train", "source": "de", "target": "en"},
+]
+FORMS = [
+    *TWO_SIDES,
+    *({**form, "model": "m", "beam_size": 3, "lines": 5, "synthetic": "a"} for form in TWO_SIDES),
     {"kind": "grammar", "split": "train", "pairs": 9},
     {"kind": "words"},
     {"kind": "phrases"},
