@@ -254,6 +254,11 @@ _COLUMNS = re.compile(r"\s*-{2,}(?:[ ]+-{2,})+\s*\Z")
 _DASHES = re.compile(r"\s*-{3,}\s*\Z")
 _END_OF_TABLE = {False: re.compile(r"\A\s*\Z"), True: re.compile(r"\A\s*-{3,}[\s-]*\Z")}
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
+# A comment of MyST. In a row of a table, and where the line before does not end a sentence, it may be per cent.
+_MYST_COMMENT = re.compile(r"%(?=\s|\Z)[^|]*\Z")
+_BEFORE_COMMENT = (".", "!", "?", ":")
+# Of the title block of pandoc, which begins a page: title, authors, date.
+_FIELD, _AUTHORS, _MOST_FIELDS = re.compile(r"%(?:[ \t]+|(?=\s))"), 1, 3
 
 
 _LINK_OF_MARKDOWN = re.compile(
@@ -298,7 +303,22 @@ def _linked(lines: Iterable[str], read: Callable[[Iterator[str]], Iterator[Piece
 def _read(lines: Iterator[str]) -> Iterator[Piece]:
     front_matter, lines = _front_matter(lines)
     yield from _metadata(front_matter)
+    fields, lines = ([], lines) if front_matter else _title_block(lines)
+    for n, (mark, text) in enumerate(fields):
+        yield Piece(mark, translate=False)
+        yield from [Piece(text, translate=False)] if n == _AUTHORS else paragraph(text)
     yield from _blocks(lines)
+
+
+def _title_block(lines: Iterator[str]) -> tuple[list[tuple[str, str]], Iterator[str]]:
+    """Return the fields of the title block of pandoc, each with its mark, and the other lines."""
+    fields = list[tuple[str, str]]()
+    for line in lines:
+        mark = _FIELD.match(line)
+        if mark is None or len(fields) == _MOST_FIELDS:
+            return fields, chain([line], lines)
+        fields.append((mark[0], line[mark.end() :]))
+    return fields, lines
 
 
 def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
@@ -347,7 +367,8 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
         is_indented = is_indented or (bool(opened) and not is_text and inner.startswith(_INDENT_OF_CODE))
         end = None if is_indented or isinstance(line, _Directive) else _opening(inner)
         is_layout = isinstance(line, _Tag | _Directive) or _is_layout(inner)
-        begins = end or is_layout or (_BEGINS.match(text) and not is_text)
+        is_comment = _MYST_COMMENT.match(text) and (not open_lines or open_lines[-1].rstrip().endswith(_BEFORE_COMMENT))
+        begins = end or is_layout or is_comment or (_BEGINS.match(text) and not is_text)
         if open_lines and _COLUMNS.match(text) and not is_indented and (len(open_lines) == 1 or is_below_dashes):
             yield from (Piece(other, translate=False) for other in [*open_lines, line])
             open_lines, previous, end, is_code = [], "", _END_OF_TABLE[is_below_dashes], True
@@ -368,7 +389,7 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             raw, end = (_first_of_code(line), end) if is_code else _raw(line, end)
             yield from raw
             text = ""  # the next line begins a block, as after a blank line
-        elif is_indented:
+        elif is_indented or is_comment:
             yield Piece(line, translate=False)
         elif is_layout:
             yield from _layout(line)

@@ -666,6 +666,22 @@ def test_comments_of_obsidian_stay() -> None:
     assert not any("und" in match[0] for match in markdown().finditer("Es sind 5 %% und 6 %%, ja."))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n\n% no text\n%\n% nor this\nb\n", ["a", "b"]),
+        ("a, as they say.\n% no text\nb\n", ["a, as they say.", "b"]),
+        ("- a\n\n  % no text\n  b\n\n> % no text\n> c\n\n```{note}\n% no text\nd\n```\n", ["a", "b", "c", "d"]),
+        ("It is 50\n% of all.\n\n%name% is a.\n", ["It is 50\n% of all.", "%name% is a."]),
+        ("a\n\n% | of all\n---|---\n", ["a", "of all"]),
+        ("% A house\n% Anna Berg\n% 3 May\n% no text\na\n", ["A house", "3 May", "a"]),
+        ("---\na: b\n---\n% no text\nc\n", ["c"]),
+    ],
+)
+def test_comments_of_myst_stay_but_for_the_title_block_of_pandoc(text: str, expected: list[str]) -> None:
+    assert language("markdown", text) == expected
+
+
 @pytest.mark.parametrize("begin", ["<!--[if mso]>", "<!--[if !mso]><!-->", "<!--[if (gte mso 9)|(IE)]>"])
 def test_what_a_page_has_for_one_program_is_translated(begin: str) -> None:
     """As e-mails have for Outlook, which shows it; other comments are copied."""
@@ -1020,6 +1036,8 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         ("srt", "0:01 --> 0:02\na\n\n0:02 --> 0:03\nb", "</i>", "\n"),
         ("srt", "0:01 --> 0:02\na\n\n0:02 --> 0:03\n", "<i>", "b\n"),
         ("markdown", "---\na: b\ntitle: c\n", "\n", "  d\n---\n"),
+        ("markdown", "a.\n%", " ", "|\n"),
+        ("markdown", "a.\n", "% ", "|\n"),
     ],
 )
 def test_a_repetition_within_a_text_takes_linear_time(layout: str, before: str, unit: str, after: str) -> None:
