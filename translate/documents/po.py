@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from gettext import c2py
 
-from translate.documents import message_format, restructured_text
+from translate.documents import markdown, message_format, restructured_text
 from translate.documents.document import Reading, Unit
 from translate.documents.edits import (
     Edit,
@@ -32,7 +32,9 @@ from translate.documents.edits import (
     without_mnemonic,
     without_quotations,
 )
-from translate.documents.restructured_text import Inline
+from translate.documents.inline import Inline
+from translate.documents.markdown import Markdown
+from translate.documents.restructured_text import RestructuredText
 from translate.errors import UserError
 
 _TOKEN = re.compile(
@@ -124,12 +126,14 @@ class _Entry:
     Attributes:
         start: of its first keyword; `previous`, of the first comment with an earlier source.
         flags: where the comments with flags are.
+        is_markdown: whether it is from a page of Markdown.
         parts: msgctxt, msgid and msgid_plural; `forms`, each msgstr.
     """
 
     start: int = -1
     previous: int = -1
     flags: list[Span] = field(default_factory=list)
+    is_markdown: bool = False
     parts: dict[str, _Message] = field(default_factory=dict)
     forms: list[_Message] = field(default_factory=list)
 
@@ -159,6 +163,8 @@ def _entries(text: Text, reading: Reading) -> Iterator[_Entry]:
                 entry = _Entry()  # the comments before are those of an obsolete entry
             elif token.startswith(("#,", "#=")):
                 entry.flags.append((start, start + len(token.rstrip("\r"))))
+            elif token.startswith("#:"):
+                entry.is_markdown |= markdown.is_origin(token)
             elif token.startswith("#|") and entry.previous < 0:
                 entry.previous = start
         elif kind == "keyword":
@@ -247,7 +253,7 @@ class _Slot:
         before, after: line breaks at both ends.
         is_java: whether it is a MessageFormat of Java, whose apostrophes are written twice.
         mnemonic: the mark of a menu's key and the key, such as "&F".
-        inline: the markup of a message of Sphinx.
+        inline: the markup of a message of documentation.
     """
 
     entry: _Entry
@@ -334,18 +340,24 @@ class Catalog:
                 source = several
             done = entry.forms[n].text if n < len(entry.forms) else ""
             inner = source.text.strip("\n")
-            if not inner.strip() or inner in _CREDITS:
+            if not inner.strip() or inner in _CREDITS or (entry.is_markdown and markdown.is_code(inner)):
                 continue
             start = len(source.text) - len(source.text.lstrip("\n"))
             before, after = source.text[:start], source.text[start + len(inner) :]
             is_java = "java-format" in flags and message_format.doubles_apostrophes(inner, always=True)
             shown, done = (message_format.read(text) if is_java else text for text in (inner, done.strip("\n")))
-            bare, mnemonic = (shown, "") if self._is_rst else without_mnemonic(shown, codes)
-            inline = Inline(bare, f"{tag}x") if self._is_rst else None
+            inline = self._inline(entry, shown, tag)
+            bare, mnemonic = (shown, "") if inline else without_mnemonic(shown, codes)
             body = plain(inline.text if inline else bare, codes, tag)
             done = body.tagged(inline.tagged(done) if inline else done)
             unit = Unit(body.text, place, done or None)
             yield _Slot(entry, n, source, body, before, after, unit, is_printf, is_java, mnemonic, inline)
+
+    def _inline(self, entry: _Entry, text: str, tag: str) -> Inline | None:
+        """Return the markup of a message of documentation."""
+        if entry.is_markdown:
+            return Markdown(text, f"{tag}x")
+        return RestructuredText(text, f"{tag}x") if self._is_rst else None
 
     def _is_singular(self, n: int, one: str, several: str, codes: FindCodes) -> bool:
         """Return whether a form is that of the source's singular: for one alone, or with the codes of the plural."""

@@ -5,13 +5,10 @@ read as one with a title of its own, `title <name_>`_, so that it leads to the s
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
 
-from translate.documents.edits import Edit, Span, UnwritableError, edited
+from translate.documents.edits import Span
+from translate.documents.inline import Inline
 
 # https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#inline-markup-recognition-rules
 _JOINED_BEFORE, _JOINED_AFTER = r"[\w)\]}>.,;!?*`|\\]", r"[\w(\[{<*`|]"  # signs that must not be beside markup
@@ -46,95 +43,38 @@ def is_used(catalog: str) -> bool:
     return _SIGN.search(catalog) is not None
 
 
-@dataclass(frozen=True)
-class Inline:
-    """The markup of a message.
+class RestructuredText(Inline):
+    """The markup of a message of Sphinx."""
 
-    Attributes:
-        source: the message.
-        tag: name of tags, which the message does not have.
-    """
+    def spans(self, text: str) -> Iterator[list[Span]]:
+        """Yield where the markup of a message is."""
+        for match in _MARKUP.finditer(text):
+            start, stop = match.span()
+            inside = match.span(match.lastindex) if match.lastindex else None
+            yield [(start, inside[0]), (inside[1], stop)] if inside else [(start, stop)]
 
-    source: str
-    tag: str
+    def mark(self, text: str) -> str:
+        """Return a mark without escaped spaces beside it."""
+        return _SPACES.sub("", text)
 
-    @cached_property
-    def text(self) -> str:
-        """The message with tags."""
-        return self.tagged(self.source)
+    def read(self, text: str) -> str:
+        """Return a message in which each reference by its name has the name as its title too."""
 
-    @cached_property
-    def _marks(self) -> list[tuple[str, ...]]:
-        return [*_marks(_with_titles(self.source))]
+        def titled(match: re.Match[str]) -> str:
+            found = _NAME.fullmatch(_SPACES.sub("", match[0]))
+            name = found and (found[1] or found[2])
+            return match[0].replace(found[0], f"`{name} <{name}_>`_") if found else match[0]
 
-    @cached_property
-    def _held(self) -> dict[str, str]:
-        """The marks that tags stand for, by tag."""
-        named = (zip(self._names(n), marks, strict=False) for n, marks in enumerate(self._marks))
-        return dict(chain.from_iterable(named))
+        return _MARKUP.sub(titled, text)
 
-    def _names(self, n: int) -> tuple[str, ...]:
-        """Return the tags of a pair or of an object."""
-        name = f"{self.tag}{n + 1}"
-        return (f"<{name}>", f"</{name}>") if len(self._marks[n]) > 1 else (f"<{name}/>",)
+    def written(self, text: str) -> str:
+        """Return the opposite of `read`."""
+        return _REPEATED.sub(r"`\1`_", text)
 
-    def tagged(self, text: str) -> str:
-        """Return another message with the tags of this one, as far as it has their markup."""
-        left, shown = [*range(len(self._marks))], _with_titles(text)
-        edits = list[Edit]()
-        for spans in _spans(shown):
-            marks = tuple(_SPACES.sub("", shown[start:stop]) for start, stop in spans)
-            n = next((n for n in left if self._marks[n] == marks), None)
-            if n is not None:
-                left.remove(n)
-                edits += [Edit(*span, name) for span, name in zip(spans, self._names(n), strict=True)]
-        return edited(shown, edits)
-
-    def restored(self, translation: str) -> str:
-        """Return a translation with the markup of the source; UnwritableError if that is other markup there."""
-        if translation == self.text:
-            return self.source
-        found = self._with_marks(translation)
-        wanted, written = Counter(self._marks), Counter(_marks(_with_titles(found)))
-        if wrong := [*((wanted - written) or (written - wanted))]:
-            raise UnwritableError(f"does not have {'...'.join(wrong[0])!r} as markup exactly as often")
-        return _REPEATED.sub(r"`\1`_", found)
-
-    def _with_marks(self, translation: str) -> str:
-        """Return a translation with its markup, divided by an escaped space, which is not shown, where it needs one."""
-        parts, end = list[str](), 0
-        tags = [(match, self._held[match[0]]) for match in re.finditer(rf"</?{self.tag}\d+/?>", translation)]
-        for tag, mark in tags:
-            between, name = translation[end : tag.start()], tag[0]
-            before, after = (between or "".join(parts))[-1:], translation[tag.end() :]
-            is_start, is_end = not name.startswith("</"), name.startswith("</") or name.endswith("/>")
-            is_markup = not re.fullmatch(_ESCAPED, mark)
-            is_joined = is_end and is_markup and re.match(rf"(?!</?{self.tag}\d){_JOINED_AFTER}", after)
-            space = "\\ " if is_start and is_markup and re.match(_JOINED_BEFORE, before) else ""
-            parts += [between, space, mark, "\\ " if is_joined else ""]
-            end = tag.end()
-        return "".join([*parts, translation[end:]])
-
-
-def _spans(text: str) -> Iterator[list[Span]]:
-    """Yield where the markup of a message is: an object, or both marks of a pair."""
-    for match in _MARKUP.finditer(text):
-        start, stop = match.span()
-        inside = match.span(match.lastindex) if match.lastindex else None
-        yield [(start, inside[0]), (inside[1], stop)] if inside else [(start, stop)]
-
-
-def _marks(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the markup of a message, without escaped spaces."""
-    return (tuple(_SPACES.sub("", text[start:stop]) for start, stop in spans) for spans in _spans(text))
-
-
-def _with_titles(text: str) -> str:
-    """Return a message in which each reference by its name has the name as its title too."""
-
-    def titled(match: re.Match[str]) -> str:
-        found = _NAME.fullmatch(_SPACES.sub("", match[0]))
-        name = found and (found[1] or found[2])
-        return match[0].replace(found[0], f"`{name} <{name}_>`_") if found else match[0]
-
-    return _MARKUP.sub(titled, text)
+    def around(self, before: str, tag: str, mark: str, after: str) -> str:
+        """Return a mark divided by an escaped space, which is not shown, from what must not be beside it."""
+        is_start, is_end = not tag.startswith("</"), tag.startswith("</") or tag.endswith("/>")
+        is_markup = not re.fullmatch(_ESCAPED, mark)
+        is_joined = is_end and is_markup and re.match(rf"(?!</?{self.tag}\d){_JOINED_AFTER}", after)
+        space = "\\ " if is_start and is_markup and re.match(_JOINED_BEFORE, before) else ""
+        return space + mark + ("\\ " if is_joined else "")

@@ -8,7 +8,7 @@ from tests.translate.documents.test_po import po
 from tests.translate.documents.translators import texts, translated
 from tests.translate.documents.translators import upper as in_capitals
 from translate.documents.document import Reading, read
-from translate.documents.restructured_text import Inline
+from translate.documents.restructured_text import RestructuredText
 from translate.inference.documents import keeps_tags
 
 
@@ -94,4 +94,4 @@ def test_messages_of_programs_are_no_markup() -> None:
 
 @pytest.mark.parametrize("unit", ["a", "a-", ":a", "a\\", "``a ", "`a<", "*a ", "|a ", "[a", "_`a"])
 def test_any_message_takes_linear_time(unit: str) -> None:
-    assert grows_linearly(lambda n: Inline(unit * n, "gx").text, 500, 4_000)
+    assert grows_linearly(lambda n: RestructuredText(unit * n, "gx").text, 500, 4_000)

@@ -1,0 +1,81 @@
+"""Messages from pages of Markdown keep their markup, in which texts are translated."""
+
+import pytest
+
+from tests.growth import grows_linearly
+from tests.translate.documents.stubs import reverse
+from tests.translate.documents.test_restructured_text import entry, written
+from tests.translate.documents.translators import texts, translated
+from tests.translate.documents.translators import upper as in_capitals
+from translate.documents.document import Reading, read
+from translate.documents.markdown import Markdown
+from translate.inference.documents import keeps_tags
+
+
+def from_page(message: str) -> bytes:
+    return entry(message.replace("\n", "<br>"), "#: ../index.md:4").replace(b"<br>", b"\\n")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("The *best* and **good** _old_ ~~bad~~ tool.", "THE *BEST* AND **GOOD** _OLD_ ~~BAD~~ TOOL."),
+        (
+            "A {term}`big house <house>` of {term}`a` in {doc}`b`.",
+            "A {term}`BIG HOUSE <house>` OF {term}`a` IN {doc}`b`.",
+        ),
+        (
+            "See [the **big** guide](a_b.md), [so][a] and `code`.",
+            "SEE [THE **BIG** GUIDE](a_b.md), [SO][a] AND `code`.",
+        ),
+        ("Press ![the icon](a.png) or [](#b) here.[^1]", "PRESS ![THE ICON](a.png) OR [](#b) HERE.[^1]"),
+        ("2 * 3 * 4 and snake_case_name, \\*so\\*.", "2 * 3 * 4 AND SNAKE_CASE_NAME, \\*SO\\*."),
+        ("[_All_](a) *of [us](b)*", "[_ALL_](a) *OF [US](b)*"),
+        ("It *is* <b>good</b> and %s *", "IT *IS* <b>GOOD</b> AND %s *"),
+        ("Run {kbd}`Ctrl` at https://a.org/b_c_d.", "RUN {kbd}`Ctrl` AT https://a.org/b_c_d."),
+    ],
+)
+def test_markup_stays_around_what_is_translated(message: str, expected: str) -> None:
+    assert written(translated("a.po", from_page(message), in_capitals)) == expected
+    assert written(translated("a.po", from_page(message), str)) == message
+
+
+def test_emphasis_follows_its_words() -> None:
+    assert (
+        written(translated("a.po", from_page("One *two* `three` [four](a)"), reverse)) == "[FOUR](a) `three` *TWO* ONE"
+    )
+
+
+def test_blocks_of_code_are_no_text() -> None:
+    code = "```python\nprint(name)\n```"
+    assert texts("a.po", from_page(code)) == []
+    found = written(translated("a.po", from_page(f"Write this:\n\n{code}\n\nand go on."), in_capitals))
+    assert found.replace("\\n", "\n") == f"WRITE THIS:\n\n{code}\n\nAND GO ON."
+
+
+def test_a_translation_with_other_markup_is_reported() -> None:
+    reports = list[str]()
+    data = translated("a.po", from_page("Run *this*"), lambda text: f"{text} _now_", reports=reports)
+    assert written(data) == ""
+    assert len(reports) == 1
+
+
+def test_a_translation_of_the_file_has_the_tags_of_its_source() -> None:
+    data = from_page("A *b* of `c`").removesuffix(b'""\n') + b'"`c` von *d*"\n'
+    (unit,) = read(data, Reading(name="a.po", source="en", target="de")).units
+    assert unit.done is not None
+    assert "<" in unit.done
+    assert keeps_tags(unit.text, unit.done)
+
+
+def test_only_messages_from_pages_of_markdown_are_read_as_such() -> None:
+    page = from_page("One *two*") + b'\n#: a.c:1\nmsgid "one *three*"\nmsgstr ""\n'
+    assert texts("a.po", page)[1] == "one *three*"
+    assert texts("a.po", entry("one *two*", "#: a.md5.c:1 b.mdb")) == ["one *two*"]
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "*a ", "_a", "**", "[", "[a](b", "{a}`b <", "`", "![", "\\*", "](a)", "a\n```\n"]
+)
+def test_any_message_takes_linear_time(unit: str) -> None:
+    assert grows_linearly(lambda n: Markdown(unit * n, "gx").text, 500, 4_000)
