@@ -19,7 +19,7 @@ from translate.documents.document import Reading
 from translate.documents.earlier import Entry, Item, Key, below, items
 from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, is_icu, plain, tag_name, variables
 from translate.errors import UserError
-from translate.text.plurals import ordinal_number, plural_categories, with_number
+from translate.text.plurals import common_categories, ordinal_number, plural_categories, with_number
 
 _TOKEN = re.compile(
     r'[ \t\r\n]*(?:(?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+")|(?P<mark>[\[\]{},:])'
@@ -152,6 +152,7 @@ def read(data: bytes, reading: Reading) -> Values:
     writer, tag = Writer.of(file), tag_name(file.text)
     values = [value for key, node in messages for value in _values(file, key, node, reading, writer, tag)]
     if not reading.name.lower().endswith(".arb"):
+        _report_old_plural(file, everything, reading)
         values = sorted(
             [*values, *_new_forms(file, everything, reading, writer, tag)], key=lambda value: (value.start, value.stop)
         )
@@ -273,7 +274,7 @@ def _form(text: str, category: str, reading: Reading, tag: str) -> Plain:
 def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
     """Yield the plural forms that the target language has, and an object with plural forms has not."""
     cardinal, ordinal = plural_categories(reading.target), plural_categories(reading.target, ordinal=True)
-    source = plural_categories(reading.source), plural_categories(reading.source, ordinal=True)
+    source = common_categories(reading.source), common_categories(reading.source, ordinal=True)
     waiting: list[tuple[Key, Node]] = [((), root)]
     while waiting:
         path, node = waiting.pop()
@@ -284,7 +285,7 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                 forms.setdefault((match[1], bool(match[2])), {})[match[3]] = part
         for (name, is_ordinal), found in forms.items():
             other = found.get("other")
-            if other is None or not set(source[is_ordinal]) <= set(found):
+            if other is None or not source[is_ordinal] <= set(found):
                 continue
             text = decoded(file, other)
             before = file.text[other.before : other.key_start]
@@ -304,3 +305,21 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                         key=below(path, key),
                         around=(f",{before}{writer.string(key)}{between}", ""),
                     )
+
+
+def _report_old_plural(file: Text, root: Node, reading: Reading) -> None:
+    """Report the first plural of i18next 3, `key` and `key_plural`, if the target language has other forms."""
+    if common_categories(reading.target) == {"one", "other"}:
+        return
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting += reversed(node.parts)
+        names = {part.key for part in node.parts if part.kind == "string"} if node.kind == "object" else ()
+        for part in node.parts:
+            if part.key in names and part.key.endswith("_plural") and part.key.removesuffix("_plural") in names:
+                reading.report(
+                    f"{reading.name}, {file.line_of(part.start)}: {part.key!r} is a plural of i18next 3 with two forms,"
+                    f" and {reading.target!r} has others; convert the file with i18next-v4-format-converter first"
+                )
+                return

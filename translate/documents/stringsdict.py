@@ -15,7 +15,7 @@ from translate.documents.edits import Text, Value, Values, plain, tag_name
 from translate.documents.xcstrings import find_codes
 from translate.documents.xml import Kind, decoded, tokens
 from translate.errors import UserError
-from translate.text.plurals import plural_categories
+from translate.text.plurals import common_categories, plural_categories
 
 _NO_TEXTS = ("NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey")
 _PLURAL = "NSStringPluralRuleType"
@@ -109,7 +109,7 @@ def _values(file: Text, strings: Sequence[_String], reading: Reading, tag: str) 
         body = plain(one.text, find_codes, tag)
         yield Value(one.start, one.stop, body, partial(_encoded, file), file.line_of(one.start), key=one.path)
     is_plural = any(one.key == _NO_TEXTS[0] and one.text.strip() == _PLURAL for one in strings)
-    if not is_plural or not {*plural_categories(reading.source)} <= {*texts}:
+    if not is_plural or not common_categories(reading.source) <= {*texts}:
         return
     other = texts["other"]
     line = file.text[file.text.rfind("\n", 0, other.first) + 1 : other.first]

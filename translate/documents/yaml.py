@@ -21,7 +21,7 @@ from translate.documents.edits import Edit, Text, UnwritableError, Value, Values
 from translate.documents.json import IDENTIFIER, find_codes
 from translate.errors import UserError
 from translate.text.languages import without_region
-from translate.text.plurals import plural_categories
+from translate.text.plurals import common_categories, plural_categories
 from translate.text.scalars import STRING, scalar_of
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag, before the value that they belong to
@@ -199,7 +199,7 @@ def _new_forms(file: Text, place: _Place, reading: Reading, tag: str) -> Iterato
     key, other = members["other"]
     if not isinstance(other, yaml.ScalarNode) or other.style in ("|", ">") or not other.value.strip():
         return
-    if not set(plural_categories(reading.source)) <= members.keys():
+    if not common_categories(reading.source) <= members.keys():
         return
     start, stop = _span(file, other)
     line_break = _LINE_BREAK.search(file.text, stop)

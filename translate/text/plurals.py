@@ -44,6 +44,18 @@ def plural_categories(language: str, *, ordinal: bool = False) -> Collection[str
 
 
 @cache
+def common_categories(language: str, *, ordinal: bool = False) -> frozenset[str]:
+    """Return the plural categories of whole numbers below 1,000, which the files of a language have at least.
+
+    Many have no form for millions in French, Italian, Portuguese and Spanish, or for decimals in Czech.
+    """
+    locale = _locale(language)
+    if locale is None:
+        return frozenset(("other",))
+    return frozenset(map(locale.ordinal_form if ordinal else locale.plural_form, range(1_000)))
+
+
+@cache
 def ordinal_number(category: str, source: str, target: str) -> str:
     """Return a number whose ordinal has a category in the source or target language, best in both; "" if none has."""
     locales = [locale for locale in map(_locale, (source, target)) if locale]

@@ -145,6 +145,21 @@ def test_plurals_of_i18next_get_the_forms_of_the_target() -> None:
     assert '"{{count}} ITEMS",\n  "a_few": "{{count}} ITEMS",\n  "a_many": "{{count}} ITEMS",\n' in after
 
 
+@pytest.mark.parametrize("source", ["fr", "es", "it", "pt"])
+def test_a_plural_needs_no_form_for_millions_to_get_other_forms(source: str) -> None:
+    """Most files in these languages have none."""
+    after = translated("a.json", b'{"a_one": "x y", "a_other": "x z"}', upper, source=source, target="pl")
+    assert list(json.loads(after)) == ["a_one", "a_other", "a_few", "a_many"]
+
+
+def test_plurals_of_i18next_3_are_reported_for_languages_with_other_forms() -> None:
+    data = b'{"b": "c d",\n"a": "{{count}} dog", "a_plural": "{{count}} dogs", "e": {"f": "g h", "f_plural": "i j"}}'
+    for target, n_reports in (("de", 0), ("fr", 0), ("pl", 1), ("ja", 1)):
+        reports = list[str]()
+        assert translated("a.json", data, upper, target=target, reports=reports).upper().count(b"DOGS") == 1
+        assert [report.split(":")[0] for report in reports] == ["a.json, line 2"] * n_reports
+
+
 def test_ordinals_of_i18next_get_the_forms_of_the_target() -> None:
     after = translated("a.json", b'{"a_ordinal_other": "{{count}}. x"}', upper, source="de", target="en")
     assert set(json.loads(after)) == {f"a_ordinal_{name}" for name in ("one", "two", "few", "other")}
