@@ -552,6 +552,33 @@ def test_a_document_comes_back_as_a_document(page: Page, monkeypatch: pytest.Mon
     expect(page.locator("#files li").nth(1)).to_contain_text("b.notes: is damaged; save it again.")
 
 
+def test_a_translation_of_strings_is_updated(page: Page) -> None:
+    """An earlier translation goes with the next file of its format, and with no other."""
+
+    def chosen(selector: str, **files: str) -> None:
+        found = [
+            {"name": name.replace("_", "."), "mimeType": "", "buffer": text.encode()} for name, text in files.items()
+        ]
+        page.set_input_files(selector, found)  # type: ignore[arg-type]
+
+    def downloads(n: int) -> list[str]:
+        expect(page.locator("#files li a")).to_have_count(n)
+        found = []
+        for link in page.locator("#files li a").all():
+            with page.expect_download() as download:
+                link.click()
+            found.append(download.value.path().read_text(encoding="utf-8"))
+        return found
+
+    page.click("#update summary")
+    chosen("#earlier", en_json='{"a": "my dog"}')
+    chosen("#file", de_txt="das Kind", de_json='{"a": "der Hund", "b": "das Kind"}')
+    assert downloads(2) == ["a child", '{"a": "my dog", "b": "a child"}']
+    expect(page.locator("#files li .name")).to_have_text(["de.txt", "de.json, with en.json"])
+    chosen("#file", de_json='{"b": "das Kind"}')
+    assert downloads(3)[2] == '{"b": "a child"}'
+
+
 def test_a_document_of_word_is_dropped_and_comes_back(page: Page) -> None:
     bold = test_ooxml.run(GERMAN, "<w:b/>")
     content = base64.b64encode(test_ooxml.document(bold, test_ooxml.run("das Kind"))).decode()

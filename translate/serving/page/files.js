@@ -16,12 +16,15 @@ const drop = document.querySelector("#drop");
  * @param {(problem: Problem) => void} failed
  */
 export function acceptFiles({ supportedFilesFormat: formats, fileSizeLimit: limit }, pair, pace, failed) {
-  const input = card.querySelector("#file");
+  const input = card.querySelector("#file"), earlier = card.querySelector("#earlier");
   let last = Promise.resolve();
   const add = (files) => {
     const chosen = pair(); // those of now, whatever is chosen while the files wait
+    const kept = earlier.files[0]; // goes with the files of its format, and with none that is added later
+    const fits = (file) => kept !== undefined && suffix(file) === suffix(kept);
+    if ([...files].some(fits)) earlier.value = "";
     for (const file of files) {
-      const item = new Item(file);
+      const item = new Item(file, fits(file) ? kept : null);
       last = last.catch(() => {}).then(() => item.translate(chosen, limit, pace, failed)); // no file stops those after it
     }
   };
@@ -57,15 +60,18 @@ function acceptDrops(add) {
 /** A file in the list. */
 class Item {
   #file;
+  #earlier;
   #state = document.createElement("span");
   #stop = document.createElement("button");
   #aborter = new AbortController();
 
-  constructor(file) {
+  /** @param {?File} earlier its translation until now. */
+  constructor(file, earlier) {
     const item = document.createElement("li");
     const name = document.createElement("span");
     this.#file = file;
-    name.textContent = file.name;
+    this.#earlier = earlier;
+    name.textContent = earlier ? `${file.name}, with ${earlier.name}` : file.name;
     name.className = "name";
     this.#state.textContent = "Waiting";
     this.#state.setAttribute("role", "status");
@@ -99,10 +105,11 @@ class Item {
   async #send(pair, limit, pace, failed, signal) {
     this.#state.textContent = "Translating...";
     try {
-      const file = await readable(this.#file, limit);
+      const fields = { file: await readable(this.#file, limit), ...pair };
+      if (this.#earlier) fields.earlier = await readable(this.#earlier, limit, this.#file.size);
       if (signal.aborted) return null;
       pace.note();
-      const answer = await postForm("translate_file", { file, ...pair }, signal);
+      const answer = await postForm("translate_file", fields, signal);
       this.#state.replaceChildren(link(answer.translatedFileUrl));
     } catch (error) {
       if (error.name === "AbortError") return null;
@@ -117,13 +124,18 @@ class Item {
 }
 
 /** Returns a copy of a file in memory; a Problem if it is too large to send, or cannot be read: sending would not say so. */
-async function readable(file, limit) {
-  if (file.size > limit) throw new Problem(413, explained(413, `exceeds size limit (${limit})`));
+async function readable(file, limit, used = 0) {
+  if (used + file.size > limit) throw new Problem(413, explained(413, `exceeds size limit (${limit})`));
   try {
     return new File([await file.arrayBuffer()], file.name);
   } catch {
     throw new Problem(0, "The file cannot be read: it may be a folder, or have been moved or changed.");
   }
+}
+
+/** Returns the end of the name of a file, such as ".json", in small letters. */
+function suffix(file) {
+  return file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
 }
 
 /** Waits some milliseconds, or until a signal. */
