@@ -169,9 +169,10 @@ _BEGINS_FORMULA = re.compile(
 _END_OF_FORMULA = {"dollars": r"\$\$(?:[ \t]*(?:\{[^{}\n]*\}|\([\w:.-]+\)))?", "bracket": r"\\\]", "comment": "%%"}
 _NUMBER = r"(?:\d{1,9}[.)]|(?:[A-Za-z]|[ivx]{2,5}|[IVX]{2,5})[.)](?= {2})"  # of a list item, in pandoc also a letter
 _NUMBER += r"|\(@[\w-]{0,60}\))"  # or that of an example
-# Marks that begin a block, that of a caption of pandoc among them, and the check box of a list item.
+_LONGEST_HEAD = 5  # lines of a table, the names of its columns and the rules around them
+_CAPTION_OF_TABLE = re.compile(r" {0,3}[Tt]able:(?=\s)")  # of pandoc, beside a table
+# Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(
-    r"(?: {0,3}[Tt]able:(?=\s))?"
     rf"(?:\s*(?:>|(?:#{{1,6}}|[-*+]|{_NUMBER}|[:~]|\[[ xX]\]|(?:\[\^[^\]\s]{{1,100}}|\*\[[^\]\n]{{1,100}})\]:"
     r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
 )
@@ -289,7 +290,10 @@ def _links(text: str) -> list[Piece]:
 def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
     return _linked(
-        lines, lambda lines: _read(_with_grids(_with_kept(_with_tags(_with_directives(_with_options(lines))))))
+        lines,
+        lambda lines: _read(
+            _with_grids(_with_kept(_with_tags(_with_directives(_with_options(_with_captions(lines))))))
+        ),
     )
 
 
@@ -398,7 +402,8 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
         elif open_lines:
             open_lines.append(line)
         else:
-            marks = _MARKS.match(line)
+            caption = _CAPTION_OF_TABLE.match(line) if isinstance(line, _Caption) else None
+            marks = _MARKS.match(line, caption.end() if caption else 0)
             start = marks.end() if marks else 0
             if start:
                 yield Piece(line[:start], translate=False)
@@ -467,6 +472,10 @@ class _Grid(str):
     """Lines of a grid table."""
 
 
+class _Caption(str):
+    """A line that begins the caption of a table of pandoc."""
+
+
 class _Directive(str):
     """A line that begins or ends a directive of MyST whose content is Markdown, or one of its options."""
 
@@ -514,6 +523,40 @@ def _with_directives(lines: Iterator[str]) -> Iterator[str]:
         elif _FENCE.match(line):
             fence, is_between_colons, is_term = _opening(line), False, False
         yield _Block(line) if is_code else _Directive(line) if is_own else _Term(line) if is_term else line
+
+
+def _with_captions(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; one that begins the caption of a table of pandoc, which is beside it, is a `_Caption`."""
+    waiting = deque[str]()
+    begins = True  # whether the line before is blank
+    is_table = has_columns = False  # of the block before; whether the dashes that end its columns are missing
+    while line := waiting.popleft() if waiting else next(lines, ""):
+        is_caption = begins and _CAPTION_OF_TABLE.match(line) and (is_table or _is_before_table(waiting, lines))
+        yield _Caption(line) if is_caption else line
+        is_blank = not line.strip()
+        if not is_blank:
+            is_end = has_columns and _DASHES.match(line) is not None
+            is_table = (is_table and not begins) or _is_of_table(line) or is_end
+            has_columns = (has_columns and not is_end) or _COLUMNS.match(line) is not None
+        begins = is_blank
+
+
+def _is_before_table(waiting: deque[str], lines: Iterator[str]) -> bool:
+    """Return whether a table follows the rest of a paragraph; its first lines have rules or bars."""
+    read, n_lines = list[str](), 0
+    for line in itertools.islice(chain(_taken(waiting), lines), _LONGEST_PARAGRAPH):
+        read.append(line)
+        is_first = len(read) > 1 and not read[-2].strip()
+        n_lines += bool(line.strip() and (n_lines or is_first))
+        if n_lines and (not line.strip() or _is_of_table(line) or n_lines == _LONGEST_HEAD):
+            break
+    waiting.extendleft(reversed(read))
+    return n_lines > 0 and _is_of_table(read[-1])
+
+
+def _is_of_table(line: str) -> bool:
+    """Return whether a line has bars or rules as only tables have."""
+    return line.lstrip().startswith("|") or any(rule.match(line) for rule in (_DELIMITER, _COLUMNS, grids.RULE))
 
 
 def _with_options(lines: Iterable[str]) -> Iterator[str]:
@@ -573,7 +616,9 @@ def read_mdx(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page in Markdown with JSX; imports, exports and expressions between blocks are copied."""
     return _linked(
         lines,
-        lambda lines: _read(_with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(_with_options(lines))))))),
+        lambda lines: _read(
+            _with_blocks(_with_grids(_with_kept(_with_tags(_with_directives(_with_options(_with_captions(lines)))))))
+        ),
     )
 
 

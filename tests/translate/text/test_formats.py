@@ -336,7 +336,6 @@ def test_a_french_sentence_ends_in_a_line_of_a_subtitle() -> None:
         ("# Titel\nText\n", ["Titel", "Text"]),
         ("a\nb\n\nc\n", ["a\nb", "c"]),
         ("a  \nb\\\nc\n", ["a", "b", "c"]),
-        ("Table: a {#b}\n\ntable: c\nTable: d\n\n- Table: e\n\nTable:f\n", ["a", "c\nTable: d", "Table: e", "Table:f"]),
         ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e\n> f"]),
         ("> a\n>\n> b\n> - c\n>   d\n> > e\n>> f\n> g\n\n> h\ni\n", ["a", "b", "c\n>   d", "e\n>> f", "g", "h\ni"]),
         ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
@@ -679,6 +678,37 @@ def test_comments_of_obsidian_stay() -> None:
     ],
 )
 def test_comments_of_myst_stay_but_for_the_title_block_of_pandoc(text: str, expected: list[str]) -> None:
+    assert language("markdown", text) == expected
+
+
+@pytest.mark.parametrize("caption", ["Table: a\nb {#c}\n", "table: a\nb\n"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| Hund |\n|---|\n| Katze |\n",
+        "Hund | Maus\n---|---\nKatze | Tier\n",
+        "  Hund  Maus\n------ -----\nKatze   Tier\n",
+        "-------------\n  Hund   Maus\n  und\n------ ------\nKatze   Tier\nund\n\nHaus     Ast\n-------------\n",
+        "+------+\n| Hund |\n+------+\n",
+    ],
+)
+def test_the_mark_of_a_caption_stays_beside_a_table(caption: str, table: str) -> None:
+    for page in (f"{caption}\n{table}", f"{table}\n{caption}", f"x\n\n{caption}\n\n{table}\ny\n"):
+        assert "a\nb" in language("markdown", page)
+    for page in (f"{caption}\ny\n\n{table}", f"{table}\ny\n\n{caption}", caption):
+        assert "a\nb" not in language("markdown", page)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Table: a\n", ["Table: a"]),
+        ("Name\n----\n\nTable: a\n", ["Name", "Table: a"]),
+        ("| b |\n|---|\n\n- Table: a\n\nTable:c\n", ["b", "Table: a", "Table:c"]),
+        ("b\nTable: a\n\n| c |\n", ["b\nTable: a", "c"]),
+    ],
+)
+def test_a_paragraph_that_begins_like_a_caption_is_text(text: str, expected: list[str]) -> None:
     assert language("markdown", text) == expected
 
 
@@ -1037,6 +1067,10 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         ("srt", "0:01 --> 0:02\na\n\n0:02 --> 0:03\n", "<i>", "b\n"),
         ("markdown", "---\na: b\ntitle: c\n", "\n", "  d\n---\n"),
         ("markdown", "a.\n%", " ", "|\n"),
+        ("markdown", "\n", "Table: a\n", "\n"),
+        ("markdown", "\n", "Table: a\n\n", "\n"),
+        ("markdown", "Table: a\n", "\n", "| b |\n"),
+        ("markdown", "Table: a\n\n", "Table: b\n", "\n"),
         ("markdown", "a.\n", "% ", "|\n"),
     ],
 )
