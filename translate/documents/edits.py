@@ -207,6 +207,8 @@ _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordina
 def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     """Return the codes of a text: %s {name} {{name}} ${name} $t(key), tags, patterns of dates, and arguments of ICU.
 
+    Braces between apostrophes, which ICU shows, are codes too.
+
     Args:
         certain: matches what else is a code in the format of the text.
     """
@@ -214,6 +216,8 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     own = [match.span() for match in certain.finditer(text)] if certain else []
     if "MM" in text or "mm" in text or "yy" in text:
         own += [match.span() for match in _DATE.finditer(text)]
+    if "'{" in text or "'}" in text:
+        own += [match.span() for match in _QUOTED_BRACES.finditer(text)]
     return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]
 
 
@@ -242,6 +246,7 @@ _PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
 
 
 _ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b")
+_QUOTED_BRACES = re.compile(r"(?<!')'[{}]+'(?!')")  # in ICU, braces that are shown
 _QUOTED = re.compile(r"(?<!')'(?=[{}#])")  # the beginning of a quotation in ICU
 
 

@@ -19,7 +19,7 @@ CODES = [
     *("%s", "%1$d", "%(name)s", "%@", "%L1", "{name}", "{0}", "{}", "{0:.2f}", "{{count}}", "{{- value, number}}"),
     *("${x}", "%{x}", "$t(key)", '$t(a:b.c, {"count": 1})', "{d, date, ::yMMMd}", "{0,number,#.##}", "<b>", "{!r:>10}"),
     *("{n, plural, =0 {a} one {# b} other {{x} c}}", "{s, select, a {b {c}} other {{n, plural, other {#}}}}"),
-    "{0,choice,0#no files at all here|1#one {1} file}",
+    *("{0,choice,0#no files at all here|1#one {1} file}", "'{'", "'}}'"),
 ]
 
 
@@ -34,7 +34,7 @@ def test_each_code_is_one_symbol_in_the_search(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["50 % of it", "100%ig", "a {long text within braces that is prose} b", "A & B", "2 < 3"]
+    "text", ["50 % of it", "100%ig", "a {long text within braces that is prose} b", "A & B", "2 < 3", "it''{''s"]
 )
 def test_prose_has_no_codes(text: str) -> None:
     assert variables(text) == []
