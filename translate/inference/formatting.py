@@ -1,8 +1,8 @@
 """Formatting within a sentence: paired marks leave it before the search and return around the words that carry them.
 
-A pair is two tags of HTML, XML, a subtitle or BBCode, the marks of emphasis, or both halves of a link. The model reads
-and writes the sentence without them, so its words are those of the same sentence without formatting. `take_out` finds
-the pairs, `put_back` writes them into the translation:
+A pair is two tags of HTML, XML, a subtitle or BBCode, two shortcodes of Hugo, the marks of emphasis, or both halves of
+a link. The model reads and writes the sentence without them, so its words are those of the same sentence without
+formatting. `take_out` finds the pairs, `put_back` writes them into the translation:
 
 - A pair stands around the words that give at least half of their attention to its words in the source, as one run: the
   run with the greatest sum of shares above one half. Where no word gives half, half of the greatest share counts, so
@@ -71,6 +71,8 @@ _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|big|c|cite|del|dfn|em|font|i|ins|label|mark|q|s|small|span|strike|strong|sub|sup|time|tt|u"
     r"|g+x*\d+"  # of documents
 )
+# Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
+_SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
 
@@ -301,6 +303,9 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
         return _Mark(start, stop, mark, mark, opens, closes) if opens or closes else None
     if mark == "[" or mark.startswith(LINK_ENDS):
         return _Mark(start, stop, mark, "[", mark == "[", mark.startswith(LINK_ENDS))
+    if shortcode := _SHORTCODE.fullmatch(mark):
+        closes, name = bool(shortcode["closes"]), f"{{{{{shortcode['name']}"
+        return _Mark(start, stop, mark, name, not closes, closes)
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None
@@ -311,6 +316,8 @@ def _is_single(mark: _Mark) -> bool:
     """Return whether a mark without a partner is certain to be formatting."""
     if mark.opens == mark.closes:
         return False
+    if mark.text.startswith("{{"):  # most shortcodes have no partner
+        return mark.closes
     is_variable = mark.text.startswith(("<", "[")) and mark.name != "[" and not _INLINE.fullmatch(mark.name[1:])
     return mark.closes or not is_variable
 

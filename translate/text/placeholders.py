@@ -203,7 +203,7 @@ _ALONE = re.compile(
     + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]|\{\\(?![ibus][01]\})[^{}]+\}"
 )
 TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
-MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]")  # every mark of formatting has one, and most sentences have none
+MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]|\{\{%")  # every mark of formatting has one, and most sentences have none
 LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~", "=="])
 

@@ -224,6 +224,9 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Der *`rote`* Hund", "Hund *`rote`* Der"),
         ("Siehe [![das Bild](x.png)](y) da", "da [![Bild das](x.png)](y) Siehe"),
         ("[Erste Schritte](x){ .md-button a=b }", "[Schritte Erste](x){ .md-button a=b }"),
+        ('Der {{< b c="d/" >}}rote{{< /b >}} Hund', 'Hund {{< b c="d/" >}}rote{{< /b >}} Der'),
+        ("{{% b %}}Der *rote* Hund{{% /b %}}", "{{% b %}}Hund *rote* Der{{% /b %}}"),
+        ("Der {{< b >}} rote {{<c/>}} Hund", "Hund {{<c/>}} rote {{< b >}} Der"),  # without a partner
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
 )
