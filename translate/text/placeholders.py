@@ -309,7 +309,7 @@ _ATTRIBUTE = re.compile(  # or an expression or value in which there is none
 # Keys of front matter whose values people read, in Hugo, Jekyll, Docusaurus, MkDocs, Quarto and VitePress, and of data.
 READ_KEYS = (
     "title|linkTitle|subtitle|description|summary|excerpt|abstract|lead|tagline|caption|sidebar_label|sidebarTitle"
-    "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt"
+    "|sidebar_title|pagination_label|nav_title|navTitle|heading|text|details|linkText|label|alt|question|answer"
 )
 # An expression that is a list of objects: <Tabs values={[{label: "A house", value: "house"}]}>. One with operators,
 # calls or functions is code, and an object by itself may have names of classes or styles for a part named "label".
@@ -338,7 +338,8 @@ _PARAMETER = re.compile(
 # A role of MyST: {term}`house`, {ref}`another text <target>`
 ROLE = r"\{(?P<role>[a-z][\w:+-]{0,40})\}`(?P<shown>[^`<>\n]{1,200}+)(?P<target><[^`<>\n]{1,200}>)?`"
 _LINK_TITLE = re.compile(
-    r"""\[?\]\(\s*(?:<[^<>]*>|[^\s<>]+)\s+(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
+    r"""\[?\]\(\s*(?:<[^<>]*>|\{\{[^{}\n]{0,200}\}\}|[^\s<>]+)\s+"""
+    r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
     r"(?:\{[^{}]*\})?"  # attributes
 )
 # The second half of a link: its address, maybe with a title, or its label; and attributes

@@ -471,6 +471,7 @@ def test_strings_of_front_matter_are_read_back(form: Literal["yaml", "toml"], te
         ("layout: a", []),
         ("  title: a", ["a"]),
         ("- title: a", ["a"]),
+        ("faq:\n  - question: a?\n    answer: b", ["a?", "b"]),
         ("titles: a", []),
         ("title: >-\n  a b\n  c\n\n  d\ny: e", ["a b\n  c", "d"]),
         ("title: |\n  a\nx: y", ["a"]),

@@ -385,6 +385,7 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         ("![Ein [Hund]](a 'Rex')", ["Ein [Hund]", "Rex"], ["a [dog]", "it's"], "![a [dog]](a 'it\\'s')"),
         ("![Hund][a b]{.x}", ["Hund"], ["dog"], "![dog][a b]{.x}"),
         *((code, [], [], code) for code in ("![](a.png)", "![5](a)")),
+        ('![]({{ "a b" | c }} "Hund")', ["Hund"], ["dog"], '![]({{ "a b" | c }} "dog")'),
         ('](a "Hund"){ .x a="b" }', ["Hund"], ["dog"], '](a "dog"){ .x a="b" }'),
         ('<A title={"Ein Hund"} x={y}>', ["Ein Hund"], ['"x"'], '<A title={"\\"x\\""} x={y}>'),
         ('<Frame caption="Ein Hund">', ["Ein Hund"], ["A dog"], '<Frame caption="A dog">'),
