@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # gettext-to-messageformat writes ICU messages in which an apostrophe hides an argument: "Datei '%s'" is "Datei {0}".
 #
-# Guess: apostrophes and braces are doubled or quoted, so that "geht's %s", "{x}", "%d%%", "<b>" and "#" of a PO file mean
-#        the same in the ICU message that is made of it.
+# Guess: apostrophes and braces are doubled or quoted, so that "geht's %s", "{x}", "%d%%", "<b>" and "#" of a PO file
+#        mean the same in the ICU message that is made of it.
 # Miss:  version 0.4.0 marks "{" and "#" with backslashes and leaves apostrophes, as messageformat 1 reads them. For
 #        messageformat 2, @messageformat/core and intl-messageformat an apostrophe before a brace begins a quoted text,
 #        and a backslash is a sign like others. So '%s' in single quotation marks, as catalogues have it around names of

@@ -4,8 +4,8 @@
 # Guess: the HTML of a Markdown text that marko, prosemirror-markdown or remark reads and writes again is that of the
 #        text before: lists, links, code spans with backticks, fences, headings, images and references such as "&nbsp;".
 #        Of quotes no guess was written.
-# Miss:  so it is with remark. marko's MarkdownRenderer leaves the line between two paragraphs of a quote without ">", so
-#        that the quote ends there; makes every fence three backticks long, where Markdown about Markdown needs four;
+# Miss:  so it is with remark. marko's MarkdownRenderer leaves the line between two paragraphs of a quote without ">",
+#        so that the quote ends there; makes every fence three backticks long, where Markdown about Markdown needs four;
 #        writes "`a`b`" for the code "a`b"; and makes a heading and a paragraph of a heading of two lines. Of the
 #        description "Ein *alter* Turm" of an image, prosemirror-markdown, which is made for editors, writes "Ein "; it
 #        writes "&amp;nbsp;" as "&nbsp;", a space, and "\#" at the end of a heading so that it is not shown.

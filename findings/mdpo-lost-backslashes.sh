@@ -4,9 +4,9 @@
 # Guess: `md2po`, then `po2md` with each text as its own translation, gives Markdown with the same HTML. Fuzzy
 #        translations are left out.
 # Miss:  a backslash is kept before an asterisk or a backtick, not before a full stop, a hyphen, "#", "_", "<" or "|":
-#        dates and lines of dialogue become lists, `__init__` is bold, and cells of a table move. A list that begins at 5
-#        begins at 1, hard line breaks are spaces, and where a line of more than 80 characters is wrapped before "1. Mai",
-#        that is a list, too. Fuzzy translations, which `msgfmt` leaves out, are written into the page.
+#        dates and lines of dialogue become lists, `__init__` is bold, and cells of a table move. A list that begins at
+#        5 begins at 1, hard line breaks are spaces, and where a line of more than 80 characters is wrapped before
+#        "1. Mai", that is a list, too. Fuzzy translations, which `msgfmt` leaves out, are written into the page.
 . "$(dirname "$0")/environment.sh" mdpo==2.1.4 pymd4c==1.3.0
 python - <<'PYTHON'
 import re

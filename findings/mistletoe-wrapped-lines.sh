@@ -2,8 +2,8 @@
 # mistletoe, and with it po2md of Translate Toolkit, makes lists of wrapped lines and ordinary spaces of no-break ones.
 #
 # Guess: with `max_line_length`, a line that is broken before "1. Mai" or "- " does not become a list; no-break spaces
-#        are no places of a break and stay. The HTML of a text that is read and written is the same, also of "&lt;b&gt;";
-#        so it is of `md2po` and `po2md` with each text as its own translation, for wrapped lines perhaps not.
+#        are no places of a break and stay. The HTML of a text that is read and written is the same, also of
+#        "&lt;b&gt;"; so with `md2po` and `po2md` and each text as its own translation, for wrapped lines perhaps not.
 # Miss:  a sentence that is wrapped before "1. Mai", a dash or "#" ends there, and a list or a heading follows. Each
 #        no-break space is an ordinary one, and lines break between "10" and "km". po2md wraps at 80 characters if it is
 #        not told otherwise, so translations lose all no-break spaces, which French needs before "?"; sources lose them

@@ -4,9 +4,9 @@
 # Guess: m2r2 and sphinx-mdinclude write "3\. Oktober", "Haus**bau**" and other text so that docutils shows the words
 #        and the emphasis of the Markdown text. Of pandoc no guess was written.
 # Miss:  none of the three marks what is a list or a comment at the beginning of a paragraph. Of "3\. Oktober", of
-#        "\- Nein." and of "A. Meier kam." the first sign is the mark of an item, so that the text of the last, for a search
-#        or a translator, is "Meier kam."; ".. und dann?" is not in the page. Inside a line, sphinx-mdinclude shows the
-#        asterisks of a word that is bold in part and loses the backslash of a path, and both it and m2r2 show
+#        "\- Nein." and of "A. Meier kam." the first sign is the mark of an item, so that the text of the last, for a
+#        search or a translator, is "Meier kam."; ".. und dann?" is not in the page. Inside a line, sphinx-mdinclude
+#        shows the asterisks of a word that is bold in part and loses the backslash of a path, and both it and m2r2 show
 #        "&lt;b&gt;" as it is written; pandoc has these right.
 . "$(dirname "$0")/environment.sh" m2r2==2.1.0 sphinx-mdinclude==0.6.2 docutils==0.22.4 pypandoc-binary==1.17
 python - <<'PYTHON'
