@@ -26,6 +26,7 @@ class Markdown(Inline):
     def spans(self, text: str) -> Iterator[list[Span]]:
         """Yield where the markup of a message is."""
         opened: dict[str, list[Span]] = {}
+        signs = {span for span in placeholder_spans(text) if not any(map(str.isalnum, text[slice(*span)]))}
         for start, stop in outermost([*_blocks(text), *placeholder_spans(text, markup("markdown"))]):
             mark = text[start:stop]
             if title := _title(mark):
@@ -38,7 +39,7 @@ class Markdown(Inline):
                     yield [waiting.pop(), (start, stop)]
                 elif not mark.startswith(LINK_ENDS) and text[stop : stop + 1].strip():
                     waiting.append((start, stop))
-            elif not TAG.fullmatch(mark):
+            elif (start, stop) not in signs and not TAG.fullmatch(mark):  # bars end a sentence, as in a table
                 yield [(start, stop)]
 
 

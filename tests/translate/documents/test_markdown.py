@@ -46,6 +46,13 @@ def test_emphasis_follows_its_words() -> None:
     )
 
 
+def test_bars_of_a_table_divide_its_cells() -> None:
+    table = "| One | Two |\n|---|---|\n| *three* | `four` |"
+    (text,) = texts("a.po", from_page(table))
+    assert text.count("|") == table.count("|")
+    assert written(translated("a.po", from_page(table), str)).replace("\\n", "\n") == table
+
+
 def test_blocks_of_code_are_no_text() -> None:
     code = "```python\nprint(name)\n```"
     assert texts("a.po", from_page(code)) == []
