@@ -18,6 +18,7 @@ from string import capwords
 from typing import Literal, get_args
 
 from translate.errors import UserError
+from translate.text import blocks
 from translate.text.placeholders import PLACEHOLDER, may_match
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Format, one_line
@@ -212,6 +213,8 @@ def content(piece: Piece) -> str:
         return ""
     if piece.form == "capitals":
         return capwords(piece.text, " ")
+    if piece.form == "block":
+        return blocks.unescaped(piece.text)
     return piece.text.replace('""', '"') if piece.form == "quoted" else piece.text
 
 
@@ -240,6 +243,8 @@ def written(text: str, piece: Piece) -> str:
         return in_cues(text, piece.text)
     if piece.form == "capitals":
         return text.upper()
+    if piece.form == "block":
+        return blocks.escaped(text, piece.text)
     if piece.form == "title":
         return re.sub(r'(?<!\\)"', r"\"", text)
     if piece.form == "single":
@@ -410,15 +415,19 @@ class Paragraph:
         """Return the translations of `lines` together."""
         # A line that is not blank must not become blank, which would begin a new paragraph.
         found = (
-            (text.strip() if part.translate else "") or part.text
+            self._line(text.strip(), part.text) if part.translate and text.strip() else part.text
             for part, text in zip(parts, translations, strict=True)
         )
         return self._released("".join(found))
 
+    def _line(self, text: str, like: str) -> str:
+        return blocks.escaped(text, like) if self.piece.form == "block" else text
+
     def _released(self, text: str) -> str:
         if self.piece.form == "cues":
             return written(text, self.piece)
-        return text if _CUT in self.piece.text else text.replace(_CUT, "\n")
+        text = text if _CUT in self.piece.text else text.replace(_CUT, "\n")
+        return written(text, self.piece) if self.piece.form == "block" else text
 
 
 def _with_held_breaks(text: str, pattern: re.Pattern[str]) -> str:

@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from translate.text import blocks
 from translate.text.sentences import Piece
 
 Read = Callable[[Iterable[str]], Iterator[Piece]]  # divides the lines of a cell
@@ -28,7 +29,7 @@ _BETWEEN = "\t"  # of two texts: they are translated one by one
 def text_of(table: str, read: Read) -> str:
     """Return the texts of the cells of a table, apart from each other."""
     cells = (cell for _, row in _parts(table) for cell in row)
-    texts = (piece.text for cell in cells for piece in read(_lines(cell)) if piece.translate)
+    texts = (_content(piece) for cell in cells for piece in read(_lines(cell)) if piece.translate)
     return _BETWEEN.join(" ".join(text.split()) for text in texts)
 
 
@@ -97,12 +98,20 @@ def _lines(cell: Sequence[str]) -> Iterator[str]:
     return (f"{line}\n" for line in cell)
 
 
+def _content(piece: Piece) -> str:
+    return blocks.unescaped(piece.text) if piece.form == "block" else piece.text
+
+
 def _written(cell: Sequence[str], translations: Iterator[str], width: int, read: Read) -> list[str]:
     """Return the lines of a cell with translations, no wider than it was if no word is."""
     lines = [""]
     for piece in read(_lines(cell)):
         indent = lines[-1] and " " * len(lines[-1])
-        new = _wrapped(next(translations), width, len(indent)) if piece.translate else piece.text.split("\n")
+        new = piece.text.split("\n")
+        if piece.translate:
+            text = next(translations)
+            text = blocks.escaped(text, piece.text) if piece.form == "block" else text
+            new = _wrapped(text, width, len(indent))
         lines[-1] += new[0]
         lines += [indent + line if piece.translate else line for line in new[1:]]
     return _cell(lines)

@@ -283,6 +283,12 @@ def _paragraph(text: str) -> list[Piece]:
     return [*found, *_links(text[end:])]
 
 
+def _block(lines: Iterable[str]) -> list[Piece]:
+    """Return the pieces of lines of text, whose translation must not begin with the mark of a block."""
+    found = _paragraph("".join(lines))
+    return [replace(piece, form="block") if piece.translate else piece for piece in found[:1]] + found[1:]
+
+
 def _links(text: str) -> list[Piece]:
     return pieces(text, list(itertools.pairwise([0, *_ends_of_links(text, _LINK_OF_MARKDOWN), len(text)])))
 
@@ -338,7 +344,7 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
     quote = 0  # number of marks of quotation before each line of the open paragraph
     for line in lines:
         if isinstance(line, _Block | _Options | _Page | _Term | _Grid):
-            yield from _paragraph("".join(open_lines))
+            yield from _block(open_lines)
             if isinstance(line, _Grid):
                 n_kept, column = _kept(line.expandtabs(4), containers)
                 containers = containers[:n_kept]
@@ -379,11 +385,11 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
             continue
         if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
-            yield from _paragraph("".join(open_lines[:-1]))
+            yield from _block(open_lines[:-1])
             yield from _row("".join(open_lines[-1:]))
             open_lines = []
         elif begins or depth not in (0, quote) or _is_titled(open_lines, text):
-            yield from _paragraph("".join(open_lines))
+            yield from _block(open_lines)
             open_lines = []
             in_table = in_table and text.startswith("|")
         if not open_lines:
@@ -409,14 +415,16 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
                 yield Piece(line[:start], translate=False)
             open_lines, quote = [line[start:]] if line[start:] else [], depth
             is_below_dashes = _DASHES.match(previous) is not None
-        if _HARD_BREAK.search(line) or _SINGLE_LINE.match(inner) or len(open_lines) >= _LONGEST_PARAGRAPH:
+        is_single = _SINGLE_LINE.match(inner)
+        if is_single or _HARD_BREAK.search(line) or len(open_lines) >= _LONGEST_PARAGRAPH:
             whole = "".join(open_lines)
             closing = _CLOSING.search(whole)
             stop = closing.start() if closing else len(whole)
-            yield from (*_paragraph(whole[:stop]), Piece(whole[stop:], translate=False))
+            yield from _paragraph(whole[:stop]) if is_single else _block([whole[:stop]])
+            yield Piece(whole[stop:], translate=False)
             open_lines = []
         previous = text
-    yield from _paragraph("".join(open_lines))
+    yield from _block(open_lines)
 
 
 def _first_of_code(line: str) -> list[Piece]:

@@ -87,7 +87,8 @@ class Piece:
             "unquoted" if that holds for other cells, "comma" in CSV, "plain" otherwise; in subtitles "capitals" for a
             name or sound, "cues" for a sentence in several cues or with codes; "title" in quotation marks of Markdown
             and "single" in single ones; "language" for a tag of HTML that states the language and "code" for its code
-            in front matter; "yaml" or "toml" for a string of front matter, with its quotes; "grid" for a grid table.
+            in front matter; "yaml" or "toml" for a string of front matter, with its quotes; "grid" for a grid table;
+            "block" where a mark at the beginning of the text would begin another block of Markdown.
         headings: those of the text if the piece links to one of them.
     """
 
@@ -108,6 +109,7 @@ class Piece:
         "toml",
         "cues",
         "grid",
+        "block",
     ] = ""
     headings: "Headings | None" = field(default=None, compare=False, repr=False)
 
