@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import ClassVar
 
 from translate.documents.edits import Edit, Span, UnwritableError, edited
 
@@ -18,10 +19,13 @@ class Inline(ABC):
     Attributes:
         source: the message.
         tag: name of tags, which the message does not have.
+        block: the mark of a block, such as a list, at the beginning of a line: the part before the backslash that makes
+            it text, and the backslash, which may be missing.
     """
 
     source: str
     tag: str
+    block: ClassVar[re.Pattern[str]]
 
     @abstractmethod
     def spans(self, text: str) -> Iterator[list[Span]]:
@@ -43,6 +47,10 @@ class Inline(ABC):
         """Return a mark as it is written between two texts in the place of a tag."""
         return mark
 
+    def has_blocks(self) -> bool:
+        """Return whether the message has marks of blocks, as its translation may."""
+        return any(not mark[2] for mark in self.block.finditer(self.source))
+
     @cached_property
     def text(self) -> str:
         """The message with tags."""
@@ -50,13 +58,17 @@ class Inline(ABC):
 
     @cached_property
     def _marks(self) -> list[tuple[str, ...]]:
-        return self._found(self.read(self.source))
+        return self._found(self._read(self.source))
 
     @cached_property
     def _held(self) -> dict[str, str]:
         """The marks that tags stand for, by tag."""
         named = (zip(self._names(n), marks, strict=False) for n, marks in enumerate(self._marks))
         return dict(chain.from_iterable(named))
+
+    def _read(self, text: str) -> str:
+        """Return a message as it is read, with marks of blocks that are text without their backslashes."""
+        return self.read(self.block.sub(r"\1", text))
 
     def _names(self, n: int) -> tuple[str, ...]:
         """Return the tags of a pair or of an object."""
@@ -72,7 +84,7 @@ class Inline(ABC):
 
     def tagged(self, text: str) -> str:
         """Return another message with the tags of this one, as far as it has their markup."""
-        left, shown = [*range(len(self._marks))], self.read(text)
+        left, shown = [*range(len(self._marks))], self._read(text)
         edits = list[Edit]()
         for spans in self.spans(shown):
             marks = self._at(shown, spans)
@@ -87,10 +99,11 @@ class Inline(ABC):
         if translation == self.text:
             return self.source
         found = self._with_marks(translation)
-        wanted, written = Counter(self._marks), Counter(self._found(self.read(found)))
+        wanted, written = Counter(self._marks), Counter(self._found(self._read(found)))
         if wrong := [*((wanted - written) or (written - wanted))]:
             raise UnwritableError(f"does not have {'...'.join(wrong[0])!r} as markup exactly as often")
-        return self.written(found)
+        text = self.written(found)
+        return text if self.has_blocks() else self.block.sub(r"\1\\", text)
 
     def _with_marks(self, translation: str) -> str:
         """Return a translation with marks in the place of its tags."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from translate.documents.edits import Span, outermost
 from translate.documents.inline import Inline
+from translate.text import blocks
 from translate.text.formats import markup, reader
 from translate.text.placeholders import EMPHASIS, LINK_ENDS, PICTURE, ROLE, TAG, placeholder_spans
 
@@ -22,6 +23,13 @@ def is_origin(comment: str) -> bool:
 
 class Markdown(Inline):
     """The markup of a message from a page of Markdown."""
+
+    block = re.compile(f"^{blocks.MARK}", re.MULTILINE)
+
+    def has_blocks(self) -> bool:
+        """Return whether a message has marks of blocks; a line alone that begins with a number is a heading."""
+        is_numbered = "\n" not in self.source and self.source[:1].isdigit()  # items of lists come without numbers
+        return not is_numbered and super().has_blocks()
 
     def spans(self, text: str) -> Iterator[list[Span]]:
         """Yield where the markup of a message is."""

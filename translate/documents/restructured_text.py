@@ -32,6 +32,12 @@ _OBJECTS = (
 _SPACES = re.compile(r"\A\\\s|\\\s\Z")  # escaped, which divide markup from letters beside it, and are not shown
 _DIRECTIVE, _ESCAPED = r"\A\.\. .*", r"(?<!\w)\w*(?:\\(?:_|[^\w\s])\w*)+"
 _MARKUP = re.compile(rf"{_DIRECTIVE}|{_BEFORE}(?:{'|'.join([*_PAIRS, *_OBJECTS])}){_AFTER}|{_ESCAPED}", re.DOTALL)
+# The marks of docutils that a text may begin with: a number, a bullet, the name of a field, and the like.
+_NUMBER, _BLANK = "(?:[0-9]+|[A-Za-z]|[ivxlcdm]+|[IVXLCDM]+|#)", r"(?![^ \t\n])"
+_FIELD = r":(?![: ])(?:[^:\\\n]|\\.|:(?![ `\n]|\Z))*(?<! ):"
+_BLOCK = re.compile(
+    rf"\A({_NUMBER}(?=\\?[.)]{_BLANK})|(?=\\?(?:\({_NUMBER}\)|[-+*|\u2022\u2023\u2043]|\.\.|__|>>>|{_FIELD}){_BLANK}))(\\?)"
+)
 _NAME = re.compile(rf"(?:`([^`<>]+)`|({_SIMPLE}))_")  # of a reference, an object of `_OBJECTS`
 _REPEATED = re.compile(r"(?i)`([^`<>]+) <\1_>`_")
 # In a catalog: where a message is from, or a role.
@@ -45,6 +51,8 @@ def is_used(catalog: str) -> bool:
 
 class RestructuredText(Inline):
     """The markup of a message of Sphinx."""
+
+    block = _BLOCK
 
     def spans(self, text: str) -> Iterator[list[Span]]:
         """Yield where the markup of a message is."""

@@ -1,6 +1,7 @@
 """Messages from pages of Markdown keep their markup, in which texts are translated."""
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.growth import grows_linearly
 from tests.translate.documents.stubs import reverse
@@ -81,8 +82,41 @@ def test_only_messages_from_pages_of_markdown_are_read_as_such() -> None:
     assert texts("a.po", entry("one *two*", "#: a.md5.c:1 b.mdb")) == ["one *two*"]
 
 
+def by_commonmark(text: str) -> tuple[list[str], list[str]]:
+    """Return the elements and the words of a message."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    words = "".join(inner.content or " " for token in tokens for inner in token.children or ())
+    return [token.type for token in tokens], words.split()
+
+
 @pytest.mark.parametrize(
-    "unit", ["a", "*a ", "_a", "**", "[", "[a](b", "{a}`b <", "`", "![", "\\*", "](a)", "a\n```\n"]
+    "said", ["3. Oktober", "3) Oktober", "- Nein", "+ so", "* so", "# so", "% der", "A. Meier", "1."]
+)
+@pytest.mark.parametrize("source", ["It was.", "5\\. It was.", "It was.\nHere."])
+def test_what_a_translation_begins_with_is_no_mark_of_a_block(source: str, said: str) -> None:
+    data = translated("a.po", from_page(source), lambda text: text.replace("It was.", said).replace("5. ", ""))
+    found = written(data).replace("\\n", "\n")
+    elements, words = by_commonmark(found)
+    assert elements == by_commonmark(source)[0]
+    assert words[: len(said.split())] == said.split()
+    (unit,) = read(data, Reading(name="a.po", source="en", target="de")).units
+    assert unit.done is not None
+    assert unit.done.split("\n")[0] == said
+
+
+def test_a_comment_of_myst_is_no_text_of_a_translation() -> None:
+    assert written(translated("a.po", from_page("It was."), lambda _: "% der")) == "\\% der"
+
+
+def test_the_number_of_a_heading_is_text() -> None:
+    """MyST would show the source in the place of a list; an item of a list comes without its number."""
+    assert written(translated("a.po", from_page("1. Start"), in_capitals)) == "1\\. START"
+    assert written(translated("a.po", from_page("1. One\n2. Two"), in_capitals)) == "1. ONE\\n2. TWO"
+    assert written(translated("a.po", from_page("- one"), in_capitals)) == "- ONE"
+
+
+@pytest.mark.parametrize(
+    "unit", ["1", "\\", "\n1.", "a", "*a ", "_a", "**", "[", "[a](b", "{a}`b <", "`", "![", "\\*", "](a)", "a\n```\n"]
 )
 def test_any_message_takes_linear_time(unit: str) -> None:
     assert grows_linearly(lambda n: Markdown(unit * n, "gx").text, 500, 4_000)

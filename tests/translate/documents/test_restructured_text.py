@@ -92,6 +92,66 @@ def test_messages_of_programs_are_no_markup() -> None:
     assert texts("a.po", entry("a * b | c_ *d*", "#: a.c:1")) == ["a * b | c_ *d*"]
 
 
-@pytest.mark.parametrize("unit", ["a", "a-", ":a", "a\\", "``a ", "`a<", "*a ", "|a ", "[a", "_`a"])
+# docutils 0.22.4 reads each as a list, a field, a block of lines or of code, or a target.
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("3. Oktober 1990", "3\\. Oktober 1990"),
+        ("3) Oktober", "3\\) Oktober"),
+        ("(3) Oktober", "\\(3) Oktober"),
+        ("A. Meier kam.", "A\\. Meier kam."),
+        ("z. B. so", "z\\. B. so"),
+        ("IV. Teil", "IV\\. Teil"),
+        ("(xii) so", "\\(xii) so"),
+        ("#. so", "#\\. so"),
+        ("3.", "3\\."),
+        *((f"{mark} Nein", f"\\{mark} Nein") for mark in "-+*|\u2022\u2023\u2043"),
+        (">>> so", "\\>>> so"),
+        ("__ so", "\\__ so"),
+        (":Ort und Zeit: so", "\\:Ort und Zeit: so"),
+    ],
+)
+def test_what_a_translation_begins_with_is_no_mark_of_a_block(said: str, expected: str) -> None:
+    for source in ("It was so.", "5\\. It was so."):
+        data = translated("a.po", entry(source), lambda _: said)
+        assert written(data) == expected
+        (unit,) = read(data, Reading(name="a.po", source="en", target="de")).units
+        assert unit.done == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "3.5 Liter",
+        "3.Oktober",
+        "IIb. Teil",
+        "A1. Teil",
+        "Nein. So",
+        "\u2013 Nein",
+        "-Nein",
+        ":so:so",
+        ": so",
+        "(a b) so",
+    ],
+)
+def test_what_is_no_mark_of_a_block_has_no_backslash(said: str) -> None:
+    assert written(translated("a.po", entry("It was so."), lambda _: said)) == said
+
+
+@pytest.mark.parametrize("mark", ["1.", "-", "|", ">>>", ":name:"])
+def test_a_mark_of_a_block_in_the_source_is_one_in_the_translation(mark: str) -> None:
+    assert written(translated("a.po", entry(f"{mark} so"), in_capitals)) == f"{mark} so".upper()
+
+
+def test_an_escaped_mark_of_a_block_is_read_as_text() -> None:
+    assert texts("a.po", entry("3\\. Oktober 1990")) == ["3. Oktober 1990"]
+    assert written(translated("a.po", entry("3\\. Oktober"), lambda _: "October 3")) == "October 3"
+    assert written(translated("a.po", entry("3\\. Oktober"), str)) == "3\\. Oktober"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["1", "iv", "i", "#", ":", ":a", ":a\\", "\\", "a", "a-", "a\\", "``a ", "`a<", "*a ", "|a ", "[a", "_`a"],
+)
 def test_any_message_takes_linear_time(unit: str) -> None:
     assert grows_linearly(lambda n: RestructuredText(unit * n, "gx").text, 500, 4_000)
