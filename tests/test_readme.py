@@ -24,6 +24,7 @@ import torch
 from tests.programs import program
 from transformer import layers
 from translate.commands.main import COMMANDS, main, options_of
+from translate.config.load import LIBRARY_KEYS
 from translate.corpus.grammar import generate
 from translate.exchange import verification
 from translate.options import names_of
@@ -189,7 +190,7 @@ def test_options_and_settings_that_are_named_exist(name: str):
     for section, key in {match for text in code for match in re.findall(r"(?<![\w/])([a-z]+)\.([a-z_]+)\b", text)}:
         field = ExperimentConfig.model_fields.get(section)
         is_file = key in ("safetensors", "bin", "pt")
-        is_resolved = f"{section}.{key}" in ("data.library", "data.weights", "data.mono")  # by translate.config.load
+        is_resolved = section == "data" and key in LIBRARY_KEYS  # by translate.config.load
         if field is not None and issubclass(field.annotation, Section) and not is_file and not is_resolved:
             assert key in field.annotation.model_fields, f"{section}.{key}"
     assert ReplayData.model_fields.keys() >= {"share", "sources"}  # named as data.replay.share
