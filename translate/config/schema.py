@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeGuard, get_type_hints
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -275,6 +276,20 @@ def is_synthetic(source: Source) -> TypeGuard[Pairs | MonoSource]:
     return isinstance(source, MonoSource) or (isinstance(source, PairSource) and source.model is not None)
 
 
+def _require_both_sides(source: Source) -> Source:
+    """Return a source of pairs that are not trained on; an error for keys that would have no effect there."""
+    for key, field in BaseSource.model_fields.items():
+        if getattr(source, key) != field.default:
+            raise PydanticCustomError(key, f"{key} is for training; remove the key")
+    if is_synthetic(source) and (source.synthetic is None or isinstance(source, PairSource)):
+        message = "translations are made for training alone; name a source that has both sides"
+        raise PydanticCustomError("synthetic", message)
+    return source
+
+
+HeldOutSource = Annotated[Source, AfterValidator(_require_both_sides)]
+
+
 class ReplayData(Section):
     """An older corpus that is mixed into training, so that a model does not forget it.
 
@@ -314,10 +329,10 @@ class DataConfig(Section):
     target: str
     root: str = "."
     train: tuple[Source, ...] = Field(min_length=1, strict=False)
-    valid: Source
-    test: dict[str, Source] = Field(default_factory=dict)
+    valid: HeldOutSource
+    test: dict[str, HeldOutSource] = Field(default_factory=dict)
     replay: ReplayData | None = None
-    held_out: tuple[Source, ...] = Field(default=(), strict=False)
+    held_out: tuple[HeldOutSource, ...] = Field(default=(), strict=False)
 
     @property
     def langpair(self) -> str:
@@ -369,18 +384,6 @@ class DataConfig(Section):
         if not is_language_code(code):
             raise PydanticCustomError("language", 'should be a language code, such as "de" or "zh-Hans"')
         return code
-
-    @field_validator("valid", "test")
-    @classmethod
-    def _check_held_out(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
-        for source in value.values() if isinstance(value, dict) else (value,):
-            for key in BaseSource.model_fields:
-                if getattr(source, key) != BaseSource.model_fields[key].default:
-                    raise PydanticCustomError(key, f"{key} is for training; remove the key")
-            if is_synthetic(source) and (source.synthetic is None or isinstance(source, PairSource)):
-                message = "translations are made for training alone; name a source that has both sides"
-                raise PydanticCustomError("mono", message)
-        return value
 
 
 def with_codes(value: object, data: Mapping[str, Any]) -> object:

@@ -145,6 +145,11 @@ def test_a_value_of_the_wrong_type_is_named_with_its_key(path: Path, text: str, 
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nweight = 2\n", "weight is for training; remove the key"),
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nkeep_identical = true\n", "keep_identical is for training"),
         ("[data.test.more]\nkind = 'mono'\npath = 'a'\nmodel = 'en-de'\n", "name a source that has both sides"),
+        (
+            "[[data.held_out]]\nsource = 'a'\ntarget = 'b'\nmodel = 'de-en'\n",
+            "data.held_out.0: translations are made for training alone",
+        ),
+        ("[[data.held_out]]\nsource = 'a'\ntarget = 'b'\nweight = 2\n", "data.held_out.0: weight is for training"),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, words: str) -> None:
