@@ -58,7 +58,8 @@ class PairSource(BaseSource):
             With a weight below 1, that share of the pairs, evenly spaced, is all that is ever read.
         beam_size: of the model; None is the model's.
         lines: largest number of pairs that the model translates, evenly spaced.
-        synthetic: the new pairs, as JSON lines; None lets `translate prepare` make them.
+        synthetic: file of the new pairs, which replace those of the source, each a line of JSON such as
+            ["Haus", "house"]; None lets `translate prepare` make it.
     """
 
     model: str | None = None

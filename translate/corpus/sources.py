@@ -46,7 +46,7 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
     Raises UserError, with file and line if possible, if something cannot be read as pairs of text.
     """
     if isinstance(source, data.PairSource) and source.synthetic is not None:
-        return read_pair_lines(text_file(source.synthetic, root))
+        return _new_pairs(source, text_file(source.synthetic, root))
     match source:
         case data.TextSource():
             return _parallel(text_file(source.source, root), text_file(source.target, root))
@@ -186,6 +186,26 @@ def _synthetic_file(source: data.MonoSource, root: Path) -> Path:
     if source.synthetic is None:
         raise UserError(f"{source.path}: has no synthetic side yet; make it with `translate prepare`")
     return text_file(source.synthetic, root)
+
+
+def _new_pairs(source: data.PairSource, path: Path) -> Iterator[Pair]:
+    """Yield the pairs whose targets a model has written: those that `translate prepare` made, or those of the user."""
+    if _MADE.search(path.name):  # has no more than `lines`
+        return read_pair_lines(path, "remove the file, and run `translate prepare` again")
+    pairs = (_pair(line, f"{path}, line {n}") for n, line in enumerate(read_lines(path), start=1))
+    return pairs if source.lines is None else evenly(pairs, sum(1 for _ in read_lines(path)), source.lines)
+
+
+def _pair(line: str, where: str) -> Pair:
+    """Return the pair in a line of JSON."""
+    try:
+        match strict_json(line):
+            case [str(source), str(target)]:
+                f"{source}{target}".encode()  # half of a surrogate pair is no text
+                return source, target
+        raise ValueError("not a pair of texts")
+    except (ValueError, RecursionError) as error:
+        raise UserError(f'{where}: not a pair of texts; write it as JSON, such as ["Haus", "house"]') from error
 
 
 def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
@@ -384,8 +404,8 @@ def pair_line(pair: Pair) -> str:
     return _JSON.encode(pair) + "\n"
 
 
-def read_pair_lines(path: Path) -> Iterator[Pair]:
-    """Yield the pairs that `write_pairs` wrote; UserError if the file is damaged."""
+def read_pair_lines(path: Path, remedy: str = "run `translate prepare` again") -> Iterator[Pair]:
+    """Yield the pairs that `write_pairs` wrote; UserError, which ends with the remedy, if the file is damaged."""
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             for line in file:
@@ -394,7 +414,7 @@ def read_pair_lines(path: Path) -> Iterator[Pair]:
                     raise TypeError("not a pair of texts")
                 yield source, target
     except (ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: damaged; run `translate prepare` again") from error
+        raise UserError(f"{path}: damaged; {remedy}") from error
 
 
 LANGPAIRS = ("de-en", "en-de")

@@ -118,7 +118,7 @@ class BackTranslations:
             changes: dict[str, object] = {}
         else:
             name, ending = describe(source), "jsonl"
-            stem = Path(name.split()[0]).name
+            stem = Path(name.partition(" ")[0]).name
             digests = [*identity(source, root, self._data.langpair).values()]
             settings = source.model_dump(exclude={"model", "synthetic", "weight", "keep_identical"})
             settings["share"] = _share(source)

@@ -299,6 +299,39 @@ def test_new_targets_are_inputs_of_the_corpus(paired: ExperimentConfig, tmp_path
     assert prepared.manifest["counts"]["read"] == len(SENTENCES) + 19
 
 
+def test_new_pairs_may_be_a_file_of_the_user(paired: ExperimentConfig, tmp_path: Path) -> None:
+    texts = [("Zeile\u2028eins", "tab\tone"), ("zwei", "two"), ("", "three"), ("vier", "four")]
+    file = Path(paired.data.root) / "mine.jsonl"
+    file.write_text("".join(f"{json.dumps(pair)}\n" for pair in texts), encoding="utf-8")
+    assert pairs(with_pairs(paired, synthetic="mine.jsonl")) == texts
+    assert pairs(with_pairs(paired, synthetic="mine.jsonl", lines=2)) == texts[1::2]
+    assert complete(with_pairs(paired, synthetic="mine.jsonl"), tmp_path).data.train[1].synthetic == "mine.jsonl"
+    for wrong in ('["one"]', '["one", 2]', '{"de": "a", "en": "b"}', "", "3", '["\\ud800", "b"]'):
+        file.write_text(f'["a", "b"]\n{wrong}\n', encoding="utf-8")
+        with pytest.raises(UserError, match=r"mine.jsonl, line 2: not a pair of texts; write it as JSON"):
+            pairs(with_pairs(paired, synthetic="mine.jsonl"))
+
+
+def test_damaged_new_targets_are_made_again_once_the_file_is_removed(paired: ExperimentConfig, tmp_path: Path) -> None:
+    config = complete(paired, tmp_path)
+    whole = pairs(config)
+    (place,) = (tmp_path / "synthetic").glob("*.jsonl")
+    place.write_bytes(place.read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"jsonl: damaged; remove the file, and run `translate prepare` again"):
+        pairs(config)
+    place.unlink()
+    assert pairs(complete(paired, tmp_path)) == whole
+
+
+def test_a_path_without_a_name_is_a_mistake(paired: ExperimentConfig, model: Path, tmp_path: Path) -> None:
+    for path in ("", " "):
+        source = {"kind": "tsv", "path": path, "model": str(model)}
+        values = paired.model_dump(mode="json", exclude_defaults=True)
+        config = parse({**values, "data": {**values["data"], "train": [source]}}, "experiment")
+        with pytest.raises(UserError, match="cannot be read|no such file"):
+            complete(config, tmp_path)
+
+
 def test_pairs_need_a_model_of_their_direction(paired: ExperimentConfig, tmp_path: Path) -> None:
     turned = paired.model_copy(update={"data": paired.data.model_copy(update={"source": "en", "target": "de"})})
     with pytest.raises(
