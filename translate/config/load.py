@@ -272,7 +272,7 @@ def _check_source(source: object, where: str) -> None:
     try:
         _OneSource.model_validate({"source": source})
     except ValidationError as error:
-        said = _sentence(error, _OneSource).replace("source.", "", 1).removeprefix("source: ")
+        said = _sentence(error, _OneSource).replace("'source.", "'").removeprefix("source.").removeprefix("source: ")
         raise UserError(f"{where}: {said}") from error
 
 

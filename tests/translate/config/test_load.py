@@ -396,6 +396,8 @@ def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str,
     ("corpus", "said"),
     [
         ('path = "a.{language}", column = 3', "unknown key 'column'"),
+        ('path = "a.{language}", weigth = 3', "unknown key 'weigth'; did you mean 'weight'?"),
+        ('path = "a.{language}", kind = "jsonl"', "the key 'source' is missing"),
         ('kind = "tsv", path = "a.tsv", split = 3', "split = 3: input should be a valid string"),
         ('kind = "tvs", path = "a.tsv"', 'kind = "tvs": must be one of'),
     ],
