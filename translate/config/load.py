@@ -11,7 +11,7 @@ by weight:
     manuals = 0.25
     debian-handbook = 1           # the name of a corpus overrides the weight of its group
 
-A corpus is a source as in `data.train`, and may also have
+A corpus is a source as in `data.train`, without `weight`, and may also have
 
     path        of two line-aligned files: "news.{language}.gz" stands for both languages
     paths       the same by language, such as { de = "formal.de.gz", en = "both.en.gz" }
@@ -165,6 +165,9 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     for side, keys in _by_side(data).items():
         if not isinstance(keys, dict):
             raise UserError(f"{where}: data.mono.{side} = {_shown(keys)}: must be a table")
+    tables = {"mono": data.get("mono", {}), **{f"mono.{side}": keys for side, keys in _by_side(data).items()}}
+    for table, keys in {**tables, "text": data.get("text", {})}.items():
+        _refuse_weight(keys, f"{where}: data.{table}")
     groups = read_library(Path(name))
     weights = data.get("weights", {})
     known = {*groups, *(corpus for group in groups.values() for corpus in group)}
@@ -236,9 +239,16 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
             weight, whole = weights.get(name, weights.get(group, 0)), {**_shared(corpus, data), **corpus}
             where = f"{data['library']}: {group}.{name}"
             if weight and _fits(whole, data, where):
+                _refuse_weight(corpus, where)
                 source = {**_source(whole, data), "weight": float(weight)}
                 _check_source(with_codes(source, data), where)
                 yield source
+
+
+def _refuse_weight(keys: Mapping[str, Any], where: str) -> None:
+    """Raise UserError for a weight that data.weights would replace."""
+    if "weight" in keys:
+        raise UserError(f"{where}.weight: data.weights gives corpora of a library their weights; remove the key")
 
 
 def _shared(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -380,6 +380,15 @@ def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str
     assert said.replace("data.weights.'news'", "'data.weights.news'") in str(caught.value)
 
 
+def test_a_weight_that_another_would_replace_is_refused(choice: Path) -> None:
+    for table in ("text", "mono", "mono.target"):
+        with pytest.raises(UserError, match=rf"data.{table}.weight: data.weights gives .*; remove the key"):
+            load(choice, [f"data.{table}.weight=3"])
+    library = choice.parent / "corpora" / "library.toml"
+    write(library, LIBRARY.replace('path = "first.{language}.xz"', 'path = "first.{language}.xz", weight = 3'))
+    assert message(choice).startswith(f"{library}: news.first.weight: data.weights gives")
+
+
 def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
     write(choice.parent / "corpora" / "library.toml", LIBRARY + '\n[more]\nfirst = { path = "other.{language}" }\n')
     assert "more.first: the name occurs twice" in message(choice)
