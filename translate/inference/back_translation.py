@@ -5,6 +5,7 @@ digest of the text, the model and the settings, so the same source is never tran
 continues where it stopped.
 """
 
+import collections
 import hashlib
 import json
 import math
@@ -69,8 +70,15 @@ class BackTranslations:
         self.config = config.model_copy(update={"data": data.model_copy(update=changes)})
 
     def make(self) -> None:
-        """Translate what is not there yet; another process that translates into the folder is waited for."""
-        for job in self._missing():
+        """Translate what is not there yet; another process that translates into the folder is waited for.
+
+        Raises UserError, before the first translation, if pairs cannot be read.
+        """
+        missing = self._missing()
+        for job in missing:
+            if isinstance(job.source, PairSource):
+                collections.deque(read_pairs(job.source, Path(self._data.root), self._data.langpair), maxlen=0)
+        for job in missing:
             self._folder.mkdir(parents=True, exist_ok=True)
             with locked(
                 self._folder, lambda: self._say(f"waiting for another process that translates text in {self._folder}")

@@ -323,6 +323,17 @@ def test_damaged_new_targets_are_made_again_once_the_file_is_removed(paired: Exp
     assert pairs(complete(paired, tmp_path)) == whole
 
 
+def test_pairs_that_cannot_be_read_are_found_before_the_first_translation(
+    paired: ExperimentConfig, tmp_path: Path
+) -> None:
+    source = paired.data.train[1]
+    broken = source.model_copy(update={"target": "x.en"})
+    data = paired.data.model_copy(update={"train": (source, broken)})
+    with pytest.raises(UserError, match=r"pairs.de has 19 lines but .*x.en has 210"):
+        complete(paired.model_copy(update={"data": data}), tmp_path)
+    assert not (tmp_path / "synthetic").exists()
+
+
 def test_a_path_without_a_name_is_a_mistake(paired: ExperimentConfig, model: Path, tmp_path: Path) -> None:
     for path in ("", " "):
         source = {"kind": "tsv", "path": path, "model": str(model)}
