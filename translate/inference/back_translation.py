@@ -12,12 +12,14 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tqdm import tqdm
 
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Pairs, PairSource, Source, is_synthetic
+from translate.corpus.cleaning import HeldOut
 from translate.corpus.sources import Pair, describe, identity, pair_line, read_pairs, text_file
 from translate.errors import Say, UserError
 from translate.files import evenly, give_mode, hidden, locked, naming, open_hidden, sample_lines, sha256
@@ -62,6 +64,8 @@ class BackTranslations:
         Raises UserError if a text or a model cannot be used, or if a model translates other languages.
         """
         self._folder, self._say, self._data = folder, say, config.data
+        held_out = (config.data.valid, *config.data.test.values(), *config.data.held_out)
+        self._held_out = held_out if config.cleaning.test_overlap else ()
         self._jobs: list[_Job] = []
         data = config.data
         changes: dict[str, object] = {"train": self._with_sides(data.train)}
@@ -104,8 +108,20 @@ class BackTranslations:
             lines = [*sample_lines(text_file(job.source.path, root), job.source.lines)]
             _write(lines, lambda window: (f"{one.text}\n" for one in translator.translate_lines(window)), job.place)
         else:
-            pairs = _sample(job.source, root, self._data.langpair)
-            _write(pairs, lambda window: map(pair_line, interpolated(translator, window)), job.place)
+            pairs, stays = _sample(job.source, root, self._data.langpair), self._known.overlaps
+            _write(pairs, lambda window: map(pair_line, interpolated(translator, window, stays)), job.place)
+
+    @cached_property
+    def _known(self) -> HeldOut:
+        """The validation and test pairs: cleaning drops pairs with them, as long as they have their own targets."""
+        root, langpair = Path(self._data.root), self._data.langpair
+        return HeldOut(pair for source in self._held_out for pair in read_pairs(source, root, langpair))
+
+    @cached_property
+    def _digests(self) -> list[str]:
+        """The digests of the validation and test sets."""
+        root, langpair = Path(self._data.root), self._data.langpair
+        return [digest for source in self._held_out for digest in identity(source, root, langpair).values()]
 
     def _with_sides(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         return tuple(map(self._with_side, sources))
@@ -127,7 +143,7 @@ class BackTranslations:
         else:
             name, ending = describe(source), "jsonl"
             stem = Path(name.partition(" ")[0]).name
-            digests = [*identity(source, root, self._data.langpair).values()]
+            digests = [*identity(source, root, self._data.langpair).values(), *self._digests]
             settings = source.model_dump(exclude={"model", "synthetic", "weight", "keep_identical"})
             settings["share"] = _share(source)
             changes = {"weight": max(1.0, source.weight)}
@@ -186,11 +202,16 @@ def _sample(source: Pairs, root: Path, langpair: str) -> list[Pair]:
     return [*evenly(read_pairs(source, root, langpair), total, min(n, source.lines or n))]
 
 
-def interpolated(translator: Translator, pairs: Sequence[Pair]) -> Iterator[Pair]:
+def interpolated(
+    translator: Translator, pairs: Sequence[Pair], stays: Callable[[Pair], bool] = lambda _: False
+) -> Iterator[Pair]:
     """Yield each pair with the nearest of the best hypotheses of the translator's beam as target.
 
     Sequence-level interpolation (Kim and Rush, 2016, section 3.3): between what people wrote and what the model finds
     probable, which greedy search can learn to find. A pair with an empty side stays as it is.
+
+    Args:
+        stays: says which other pairs keep their targets.
     """
     from sacrebleu import BLEU, CHRF
 
@@ -199,8 +220,8 @@ def interpolated(translator: Translator, pairs: Sequence[Pair]) -> Iterator[Pair
     found = translator.n_best((source for source, _ in pairs), n)
     for (source, target), hypotheses in zip(pairs, found, strict=True):
         texts = [hypothesis.text for hypothesis in hypotheses if hypothesis.text.strip()]
-        whole = source.strip() and target.strip()
-        yield source, _nearest(texts, target, bleu, chrf) if whole and texts else target
+        is_new = texts and source.strip() and target.strip() and not stays((source, target))
+        yield source, _nearest(texts, target, bleu, chrf) if is_new else target
 
 
 def _nearest(texts: Sequence[str], target: str, bleu: "BLEU", chrf: "CHRF") -> str:

@@ -343,6 +343,22 @@ def test_a_path_without_a_name_is_a_mistake(paired: ExperimentConfig, model: Pat
             complete(config, tmp_path)
 
 
+def test_a_pair_with_the_target_of_a_test_pair_is_no_training_text(paired: ExperimentConfig, tmp_path: Path) -> None:
+    """A new target is near to the old one, so it would be near to that of the test pair."""
+    natural, root = pairs(paired), Path(paired.data.root)
+    (root / "valid.de").write_text("ein anderer Satz\n", encoding="utf-8")
+    (root / "valid.en").write_text(f"{natural[3][1]}\n", encoding="utf-8")
+    valid = paired.data.valid.model_copy(update={"source": "valid.de", "target": "valid.en"})
+    data = paired.data.model_copy(update={"valid": valid, "train": paired.data.train[1:]})
+    cleaning = paired.cleaning.model_copy(update={"test_overlap": True})
+    config = complete(paired.model_copy(update={"data": data, "cleaning": cleaning}), tmp_path)
+    found = [*read_pairs(config.data.train[0], root)]
+    assert [made == old for made, old in zip(found, natural, strict=True)][:17] == [n == 3 for n in range(17)]
+    assert natural[3] not in pairs(complete(paired, tmp_path))
+    prepared = prepare(config, tmp_path / "prepared", lambda message: None)
+    assert prepared.manifest["counts"]["dropped"]["test_overlap"] == 1
+
+
 def test_pairs_need_a_model_of_their_direction(paired: ExperimentConfig, tmp_path: Path) -> None:
     turned = paired.model_copy(update={"data": paired.data.model_copy(update={"source": "en", "target": "de"})})
     with pytest.raises(
