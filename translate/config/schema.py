@@ -356,11 +356,6 @@ class DataConfig(Section):
         return (*self.training_sources, self.valid, *self.test.values(), *self.held_out)
 
     @property
-    def mono_sources(self) -> tuple[MonoSource, ...]:
-        """The sources of training text in one language, whose other side is made by a model."""
-        return tuple(source for source in self.training_sources if isinstance(source, MonoSource))
-
-    @property
     def synthetic_sources(self) -> tuple[Pairs | MonoSource, ...]:
         """The sources of training text of which a model makes one side, or has made it."""
         return tuple(source for source in self.training_sources if is_synthetic(source))

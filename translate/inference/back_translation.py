@@ -202,9 +202,7 @@ def _sample(source: Pairs, root: Path, langpair: str) -> list[Pair]:
     return [*evenly(read_pairs(source, root, langpair), total, min(n, source.lines or n))]
 
 
-def interpolated(
-    translator: Translator, pairs: Sequence[Pair], stays: Callable[[Pair], bool] = lambda _: False
-) -> Iterator[Pair]:
+def interpolated(translator: Translator, pairs: Sequence[Pair], stays: Callable[[Pair], bool]) -> Iterator[Pair]:
     """Yield each pair with the nearest of the best hypotheses of the translator's beam as target.
 
     Sequence-level interpolation (Kim and Rush, 2016, section 3.3): between what people wrote and what the model finds

@@ -248,12 +248,12 @@ def test_a_corpus_may_have_keys_of_its_own_which_go_before_those_of_all(choice: 
     """German text as a source, English text as a target."""
     own = '[own]\nsaid = { kind = "mono", path = "said.de", language = "de", side = "source", model = "b" }\n'
     write(choice.parent / "corpora" / "library.toml", LIBRARY + own)
-    found = load(choice, ["data.weights.mono=3", "data.weights.own=0.5", 'data.mono.model="a"']).data.mono_sources
+    found = load(choice, ["data.weights.mono=3", "data.weights.own=0.5", 'data.mono.model="a"']).data.synthetic_sources
     assert [(s.path, s.side, s.model, s.weight) for s in found] == [
         ("text.en.xz", "target", "a", 3.0),
         ("said.de", "source", "b", 0.5),
     ]
-    (only,) = load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="source"}']).data.mono_sources
+    (only,) = load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="source"}']).data.synthetic_sources
     assert only.path == "text.de.xz"
 
 
@@ -261,13 +261,13 @@ def test_texts_of_both_sides_have_keys_of_their_side(choice: Path) -> None:
     """German text is translated, English text translated back."""
     source, target = 'data.mono.source={model="a", method="beam", lines=5}', 'data.mono.target={model="b", lines=7}'
     shared = ["data.weights.mono=3", "data.mono.tag=false", 'data.mono.method="greedy"', "data.mono.lines=3"]
-    both = load(choice, [*shared, source, target]).data.mono_sources
+    both = load(choice, [*shared, source, target]).data.synthetic_sources
     assert {(s.path, s.side, s.model, s.method, s.lines, s.tag) for s in both} == {
         ("text.de.xz", "source", "a", "beam", 5, False),
         ("text.en.xz", "target", "b", "greedy", 7, False),
     }
     for table, path in (source, "text.de.xz"), (target, "text.en.xz"):
-        (only,) = load(choice, [*shared, table]).data.mono_sources
+        (only,) = load(choice, [*shared, table]).data.synthetic_sources
         assert only.path == path
 
 
