@@ -36,7 +36,6 @@ from translate.inference.translator import Translator
 from translate.text.translation import Document, Search, Translation
 
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of the reverse direction, that are tried
-BEAM = 4  # hypotheses that are reranked, unless the model's own beam is wider
 SURE = 0.9  # share of the sentences under a limit that must be below the median of their set
 LEAST = 20  # sentences under a limit; fewer say nothing
 STEP = 0.05  # between limits
@@ -98,8 +97,8 @@ def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[
     low = limit([one.confidence for several in found for one in several], below_median(found, references))
     if rerank is None:
         return Tuned(low)
-    beam = max(BEAM, alone.sentence_search.config.beam_size)
-    reranking = Translator.load(model, Search(rerank=rerank, beam_size=beam))
+    reranking = Translator.load(model, Search(rerank=rerank))
+    beam = reranking.sentence_search.config.beam_size
     lists = [list(reranking.n_best(source, beam)) for source, _ in sides]
     chosen = {weight: [[best_of(several, weight) for several in of_set] for of_set in lists] for weight in WEIGHTS}
 

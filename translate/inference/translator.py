@@ -104,7 +104,7 @@ class Translator:
                 "leave the glossary out or choose another model"
             )
         self.reranker: Engine | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
-        config = search.config(self.engine.spec.decoding)
+        config = search.config(self.engine.spec.decoding, reranks=self.reranker is not None)
         phrases = None
         if search.constrain is not None:
             from translate.inference.constraints import Constraints

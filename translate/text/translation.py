@@ -48,6 +48,7 @@ from translate.options import (
 )
 
 MAX_THREADS = 1024  # more only exhaust memory
+RERANKING_BEAM = 4  # hypotheses to choose from, unless the beam of the user or of the model is wider
 SAMPLING = "Sampling"
 
 SUSPICIOUS = frozenset(
@@ -116,8 +117,8 @@ class Search:
         sample: whether translations are drawn instead of searched.
         mbr: number of samples; the one most similar to the others is taken; 0 draws none.
         temperature, top_k, top_p, seed: see `transformer.config.Sampling`.
-        rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
-            probability of the source given the translation; None does not rerank.
+        rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam, at least
+            four if `beam_size` is None, by the probability of the source given the translation; None does not rerank.
         formality: form of address of a German translation, "formal" (Sie) or "informal" (du, ihr), for a model that
             was trained with both; None leaves it to the model.
     """
@@ -201,8 +202,11 @@ class Search:
         """Number of hypotheses or samples of a sentence."""
         return self.mbr or self.n_best or 1
 
-    def config(self, default: SearchConfig) -> SearchConfig:
+    def config(self, default: SearchConfig, reranks: bool = False) -> SearchConfig:
         """Return what a search reads; settings that are None are those of `default`.
+
+        Args:
+            reranks: whether the hypotheses of the beam are reranked; a narrow default beam is widened for it.
 
         OptionError for settings that do not fit together.
         """
@@ -216,6 +220,8 @@ class Search:
             )
         if self.draws:
             own["beam_size"] = self.n_results
+        elif reranks and self.beam_size is None:
+            own["beam_size"] = max(RERANKING_BEAM, default.beam_size)
         found = replace(
             default,
             **own,

@@ -15,7 +15,7 @@ import sacrebleu
 
 from tests.programs import case
 from tests.translate.conftest import MAX_LENGTH
-from translate.errors import UserError
+from translate.errors import OptionError, UserError
 from translate.inference.ctranslate2_engine import CTranslate2Engine
 from translate.inference.scoring import score
 from translate.inference.search import rerank
@@ -75,6 +75,20 @@ def test_the_translation_is_the_hypothesis_of_the_beam_with_the_highest_score(
     (three,) = reranking.n_best(LINES[:1], 3)
     assert [one.rerank_score for one in three] == sorted((one.rerank_score or 0.0 for one in three), reverse=True)
     assert len(three) == 3
+
+
+@pytest.mark.parametrize(("own", "asked", "reranked"), [(1, None, 4), (3, None, 4), (5, None, 5), (5, 2, 2)])
+def test_reranking_has_hypotheses_to_choose_from(
+    parts: ModelFolder, opposite: ModelFolder, own: int, asked: int | None, reranked: int
+) -> None:
+    parts = replace(parts, spec=replace(parts.spec, decoding=replace(parts.spec.decoding, beam_size=own)))
+    (found,) = translator(parts, asked, opposite).translate_lines(LINES[:1])
+    (expected,) = translator(parts, reranked, opposite).translate_lines(LINES[:1])
+    assert found == expected
+    with pytest.raises(OptionError, match=f"beam of {reranked} has fewer"):
+        translator(parts, asked, opposite).n_best(LINES[:1], reranked + 1)
+    with pytest.raises(OptionError, match=f"beam of {asked or own} has fewer"):
+        translator(parts, asked, None).n_best(LINES[:1], (asked or own) + 1)
 
 
 def test_what_the_other_model_cannot_read_comes_last(opposite: ModelFolder) -> None:
