@@ -80,9 +80,11 @@ _ELEMENTS = {
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }
+_LIST_FORMAT = ("loext:num-list-format", "style:num-list-format")  # LibreOffice reads it in the place of the prefix
+_LEVEL = re.compile(rb"%\d+%")  # a number in a list format
 _INDEX = ("text:string-value", "text:key1", "text:key2")
 _TEXTS = {
-    "": ("style:num-prefix", "style:num-suffix", "form:label", "form:title"),
+    "": ("style:num-prefix", "style:num-suffix", *_LIST_FORMAT, "form:label", "form:title"),
     "table:table-cell": ("office:string-value",),  # read instead of the paragraphs of the cell
     **dict.fromkeys(("table:help-message", "table:error-message"), ("table:title",)),
     **dict.fromkeys(("text:alphabetical-index-mark", "text:alphabetical-index-mark-start"), _INDEX),
@@ -166,6 +168,7 @@ def _table(reading: Reading, named: NamedCells) -> Table:
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
         texts=_TEXTS,
+        codes=_LEVEL,
         role=styles.role,
         changes=changes,
         language=translated_language(reading, with_territory=True),

@@ -155,6 +155,11 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
             ["Ich will", "Kapitel "],
         ),
         (
+            '<text:list-level-style-number loext:num-list-format="Kapitel %1%.%2% " style:num-prefix="Kapitel "/>'
+            '<text:outline-level-style style:num-list-format="%1%)"/>',
+            ["Kapitel <g1/>.<g2/> ", "Kapitel "],
+        ),
+        (
             p('Haus<text:alphabetical-index-mark text:string-value="Häuser" text:key1="Bau"/> da'),
             ["Haus<g1></g1> da", "Häuser", "Bau"],
         ),
