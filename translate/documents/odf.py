@@ -44,6 +44,11 @@ _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
 _OBJECT, _IMAGE = re.compile(rb"<(?:\w+:)?object\s"), re.compile(rb"<(?:\w+:)?image\s")  # in a frame
+# Either end of a range; a field of Word has an instruction before its result, as in Word.
+_RANGE = re.compile(
+    r"(text:(?:bookmark|reference-mark|toc-mark|user-index-mark|alphabetical-index-mark)|field:fieldmark)-(start|end)"
+)
+_SEPARATOR = "field:fieldmark-separator"
 _COUNT = re.compile(rb"""(:c\s*=\s*["'])\d+""")  # of spaces
 _MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
@@ -56,6 +61,7 @@ _PREFIXES = {
     f"{_OASIS}:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",
     "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
+    "urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0": "field",
 }
 _ELEMENTS = {
     Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc table:title table:desc dc:title dc:subject "
@@ -75,7 +81,8 @@ _ELEMENTS = {
     "text:sender-initials text:sender-lastname text:sender-phone-private text:sender-phone-work text:sender-position "
     "text:sender-postal-code text:sender-state-or-province text:sender-street text:sender-title text:sheet-name "
     "text:table-count text:table-formula text:template-name text:time text:user-defined text:user-field-get "
-    "text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count",
+    "text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count "
+    "text:bibliography-mark field:fieldmark",
     Role.COPY: "text:deletion table:tracked-changes",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
@@ -240,7 +247,7 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles
 
 def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> list[Item]:
     """Return the texts, elements and ranges of a paragraph; spans of code are objects."""
-    out, runs, around = list[Item](), [TextRun()], _around_elements(atoms)
+    out, runs, around, instructions = list[Item](), [TextRun()], _around_elements(atoms), _instructions(atoms)
     i = 0
     while i < len(atoms):
         atom = atoms[i]
@@ -254,12 +261,27 @@ def _items(atoms: Sequence[Atom], partners: dict[int, int], styles: _Styles) -> 
             runs.append(TextRun(opening, atoms[partners[i]].token.raw + runs[-1].closing, key=opening))
         elif span and atom.kind is AtomKind.CLOSE:
             runs.pop()
-        else:
+        elif i in instructions:
+            out[-1].parts.append((runs[-1], atom.raw))
+        elif atom.token.name != "text:soft-page-break":  # it belongs to the words of the source
             out.append(_item(atom, runs[-1]))
             if styles.is_deleted(atom.token) and atom.kind is AtomKind.TEXT:
                 out[-1].kind, out[-1].text = AtomKind.POINT, ""
         i += 1
     return _with_spaces(out)
+
+
+def _instructions(atoms: Sequence[Atom]) -> set[int]:
+    """Return the numbers of the atoms between the start of a field of Word and its result."""
+    found, starts = set[int](), list[int]()
+    for i, atom in enumerate(atoms):
+        if atom.token.name == "field:fieldmark-start":
+            starts.append(i)
+        elif atom.token.name == _SEPARATOR and starts:
+            found.update(range(starts[-1] + 1, i + 1))
+        elif atom.token.name == "field:fieldmark-end" and starts:
+            starts.pop()
+    return found
 
 
 def _with_spaces(items: Sequence[Item]) -> list[Item]:
@@ -299,9 +321,12 @@ def _around_elements(atoms: Sequence[Atom]) -> set[int]:
 def _item(atom: Atom, run: TextRun) -> Item:
     item = Item(atom.kind, atom.token, atom.raw, atom.text, run=run, parts=[(run, atom.raw)])
     name = atom.token.name
-    if name in ("text:bookmark-start", "text:reference-mark-start", "text:bookmark-end", "text:reference-mark-end"):
-        item.kind = AtomKind.OPEN if name.endswith("-start") else AtomKind.CLOSE
-        item.range = f"{name.rpartition('-')[0]} {atom.token.attributes.get('text:name')}"
+    if found := _RANGE.fullmatch(name):
+        names = atom.token.attributes
+        item.kind = AtomKind.OPEN if found[2] == "start" else AtomKind.CLOSE
+        item.range = f"{found[1]} {names.get('text:id') or names.get('text:name')}"
+        if found[1] == "field:fieldmark":  # its end has no name
+            item.range, item.is_field = found[1], True
     elif name in ("office:annotation", "office:annotation-end") and "office:name" in atom.token.attributes:
         item.kind = AtomKind.OPEN if name == "office:annotation" else AtomKind.CLOSE
         item.range = f"annotation {atom.token.attributes['office:name']}"

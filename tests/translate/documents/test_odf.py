@@ -24,6 +24,7 @@ NAMESPACES = " ".join(
         *(f'xmlns:{name}="{OASIS}:{name}:1.0"' for name in ("text", "office", "style", "table", "presentation")),
         f'xmlns:draw="{OASIS}:drawing:1.0" xmlns:svg="{OASIS}:svg-compatible:1.0"',
         f'xmlns:form="{OASIS}:form:1.0"',
+        'xmlns:field="urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0"',
         'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"',
         f'xmlns:fo="{OASIS}:xsl-fo-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"',
         'xmlns:dc="http://purl.org/dc/elements/1.1/"',
@@ -88,6 +89,11 @@ CHANGES = (
     "</text:changed-region></text:tracked-changes>"
 )
 DELETED = '<text:change-start text:change-id="d"/>', '<text:change-end text:change-id="d"/>'
+INDEX = (
+    '<text:alphabetical-index-mark-start text:id="i1" text:key1="Bau"/>',
+    '<text:alphabetical-index-mark-end text:id="i1"/>',
+)
+FIELD = '<field:fieldmark-start text:name="f" field:type="x"/>', "<field:fieldmark-end/>"
 ICON = '<draw:frame text:anchor-type="as-char"><draw:image xlink:href="Pictures/0.png"/></draw:frame>'
 FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><svg:desc>Formel</svg:desc></draw:frame>'
 
@@ -116,6 +122,12 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
         (p(ICON + "Bild 1" + ICON), ["Bild 1"]),
         (p("Das " + ICON.replace("as-char", "char") + "ist neu"), ["Das <g1></g1>ist neu"]),
         (p("a\n  b"), ["a b"]),
+        (p("ein lan<text:soft-page-break/>ges Wort, <text:soft-page-break/>ja"), ["ein langes Wort, ja"]),
+        (p("Nach <text:bibliography-mark>[Meier]</text:bibliography-mark> ist"), ["Nach <g1/> ist"]),
+        (p(f"Der {INDEX[0]}alte{INDEX[1]} Turm"), ["Der <g1>alte</g1> Turm", "Bau"]),
+        (p(f"Name: {FIELD[0]}Text{FIELD[1]} da"), ["Name: <g1>Text</g1> da"]),
+        (p(f"Frau {FIELD[0]}NAME<field:fieldmark-separator/>Text{FIELD[1]} da"), ["Frau <g1>Text</g1> da"]),
+        (p(f"Herr {FIELD[0]}{FIELD[1]} oder <field:fieldmark/> da"), ["Herr <g1/> oder <g2/> da"]),
         (CHANGES + p('Das <text:change text:change-id="d"/>ist neu'), ["Das <g1></g1>ist neu"]),
         (CHANGES + p("Das " + DELETED[0] + "alte " + DELETED[1] + "ist neu"), ["Das <g1></g1>ist neu"]),
         (CHANGES + p("Das" + DELETED[0] + "alte") + p("alte") + p("alte" + DELETED[1] + " da"), ["Das", "da"]),
@@ -181,6 +193,8 @@ OBJECTS = st.sampled_from(
         NOTE.replace("Die Anmerkung", "ANMERKUNG"),
         '<text:bookmark-start text:name="a"/>',
         '<text:bookmark-end text:name="a"/>',
+        *FIELD,
+        *INDEX,
     ]
 )
 
