@@ -65,7 +65,8 @@ _PREFIXES = {
 }
 _ELEMENTS = {
     Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc table:title table:desc dc:title dc:subject "
-    "dc:description presentation:header-decl presentation:footer-decl",
+    "dc:description presentation:header-decl presentation:footer-decl presentation:date-time-decl "
+    "text:index-entry-span text:note-continuation-notice-forward text:note-continuation-notice-backward",
     Role.PAIR: "text:span text:a text:meta text:meta-field text:bookmark-ref "
     "text:reference-ref text:note-ref text:sequence text:sequence-ref text:title text:subject text:placeholder "
     "text:text-input text:description text:drop-down text:execute-macro text:conditional-text loext:content-control",
@@ -89,6 +90,7 @@ _ELEMENTS = {
 }
 _LIST_FORMAT = ("loext:num-list-format", "style:num-list-format")  # LibreOffice reads it in the place of the prefix
 _LEVEL = re.compile(rb"%\d+%")  # a number in a list format
+_HINT = ("text:description",)
 _INDEX = ("text:string-value", "text:key1", "text:key2")
 _TEXTS = {
     "": ("style:num-prefix", "style:num-suffix", *_LIST_FORMAT, "form:label", "form:title"),
@@ -98,9 +100,14 @@ _TEXTS = {
     **dict.fromkeys(("text:toc-mark", "text:user-index-mark", "text:hidden-text"), ("text:string-value",)),
     "text:conditional-text": ("text:string-value-if-true", "text:string-value-if-false"),
     "text:label": ("text:value",),  # of a list
-    "text:placeholder": ("text:description",),
+    **dict.fromkeys(("text:placeholder", "text:text-input", "text:variable-input", "text:user-field-input"), _HINT),
     "text:a": ("office:title",),
     "loext:list-item": ("loext:display-text",),
+}
+# The texts of elements that hold a setting, by its name.
+_SETTINGS = {
+    "form:property": ("form:property-name", ("HelpText", "PlaceholderText"), "office:string-value"),
+    "field:param": ("field:name", ("Dropdown_ListEntry",), "field:value"),
 }
 _MOST_SPANS = 8  # that are one run
 _SHOWN = ("header", "footer", "date-time", "page-number")  # placeholders of a master that slides show
@@ -175,12 +182,19 @@ def _table(reading: Reading, named: NamedCells) -> Table:
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
         texts=_TEXTS,
+        more_texts=_setting,
         codes=_LEVEL,
         role=styles.role,
         changes=changes,
         language=translated_language(reading, with_territory=True),
         contents=lambda start, atoms, place: _contents(start, atoms, place, styles),
     )
+
+
+def _setting(token: Token) -> Sequence[str]:
+    """Return the attribute of a setting that people read."""
+    attribute, names, value = _SETTINGS.get(token.name, ("", (), ""))
+    return [value] if token.attributes.get(attribute) in names else []
 
 
 class _Styles:

@@ -143,6 +143,22 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
             ["Gut"],
         ),
         ('<draw:frame presentation:placeholder="true"><draw:text-box/><text:p>hier</text:p></draw:frame>', []),
+        ('<presentation:date-time-decl presentation:source="fixed">im März</presentation:date-time-decl>', ["im März"]),
+        ("<text:index-entry-span>Kapitel </text:index-entry-span>", ["Kapitel"]),
+        ("<text:note-continuation-notice-forward>mehr</text:note-continuation-notice-forward>", ["mehr"]),
+        (
+            p('Wer: <text:text-input text:description="Ihr Name">Rolf</text:text-input>'),
+            ["Wer: <g1>Rolf</g1>", "Ihr Name"],
+        ),
+        (
+            '<form:property form:property-name="HelpText" office:string-value="Hilfe"/>'
+            '<form:property form:property-name="Label" office:string-value="bleibt"/>',
+            ["Hilfe"],
+        ),
+        (
+            p('A <field:fieldmark><field:param field:name="Dropdown_ListEntry" field:value="Eins"/></field:fieldmark>'),
+            ["A <g1/>", "Eins"],
+        ),
         ("<presentation:footer-decl>Fuß</presentation:footer-decl>", ["Fuß"]),
         (p("") + "<text:p/>", []),
         (
