@@ -49,6 +49,8 @@ _RANGE = re.compile(
     r"(text:(?:bookmark|reference-mark|toc-mark|user-index-mark|alphabetical-index-mark)|field:fieldmark)-(start|end)"
 )
 _SEPARATOR = "field:fieldmark-separator"
+_CELL = r"(?:\$?(?:'(?:[^']|'')*'|[^\s.':]+))?\.\$?[A-Z]{1,3}\$?\d+"
+_CELLS = re.compile(rf"\s*{_CELL}(?::{_CELL})?(?:\s+{_CELL}(?::{_CELL})?)*\s*")  # 'Blatt 1'.$B$1:.$B$4
 _COUNT = re.compile(rb"""(:c\s*=\s*["'])\d+""")  # of spaces
 _MANIFEST_XML = f"{_OASIS}:manifest:1.0".encode()
 _PREFIXES = {
@@ -250,7 +252,9 @@ class _Styles:
 
 
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles) -> list[Piece]:
-    """Return the unit of a paragraph or another text."""
+    """Return the unit of a paragraph or another text; the description of a chart's data names their cells."""
+    if start.name == "svg:desc" and _CELLS.fullmatch("".join(atom.text for atom in atoms)):
+        return [piece for atom in atoms for piece in atom.raw]
     if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)
     original = [piece for atom in atoms for piece in atom.raw]

@@ -341,6 +341,13 @@ def test_cells_that_a_workbook_names_stay() -> None:
     assert texts(document(named + long + cells), "a.ods") == ["Rest"]
 
 
+def test_cells_that_a_chart_shows_stay_named() -> None:
+    """LibreOffice writes which cells a column of a chart shows as its description."""
+    names = ["local-table.$B$2:.$B$4", "Tabelle1.B2:Tabelle1.B4", "'Blatt Nr. 1'.B1 Blatt.C1:.C9"]
+    groups = "".join(f"<draw:g><svg:desc>{name}</svg:desc></draw:g>" for name in [*names, "Haus am See. B1"])
+    assert texts(document(groups), "a.odt") == ["Haus am See. B1"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
