@@ -1,9 +1,9 @@
 """OpenDocument: texts, presentations and spreadsheets of LibreOffice and others.
 
 A package has a manifest, which names its parts: content.xml, styles.xml with headers and footers, meta.xml with the
-title, and the same files of charts. A paragraph is one text; footnotes, comments and text boxes in it are texts of
-their own. A span is a run of text, and so are spans within each other, but one around a link is a pair. A cell with a
-number or a formula is data.
+title, and the same files of charts and documents in it. A paragraph is one text; footnotes, comments and text boxes in
+it are texts of their own. A span is a run of text, and so are spans within each other, but one around a link is a pair.
+A cell with a number or a formula is data.
 """
 
 import html
@@ -42,6 +42,7 @@ from translate.text.languages import without_region
 
 _MANIFEST = "META-INF/manifest.xml"
 _TYPE = "application/vnd.oasis.opendocument"
+_EMBEDDED = re.compile(rf"{re.escape(_TYPE)}\.(?:chart|graphics|presentation|spreadsheet|text)")
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
 _OBJECT, _IMAGE = re.compile(rb"<(?:\w+:)?object\s"), re.compile(rb"<(?:\w+:)?image\s")  # in a frame
 # Either end of a range; a field of Word has an instruction before its result, as in Word.
@@ -158,7 +159,7 @@ def _parts(archive: Archive, reading: Reading) -> list[str]:
         if token.kind is Kind.START and token.name == "manifest:encryption-data":
             raise UserError(f"{reading.name}: is encrypted; save it without a password")
         kinds |= {path: kind} if path else {}
-    folders = {"", *(path for path, kind in kinds.items() if kind == f"{_TYPE}.chart" and path.endswith("/"))}
+    folders = {"", *(path for path, kind in kinds.items() if _EMBEDDED.fullmatch(kind) and path.endswith("/"))}
     ends = re.compile("(?:content|styles|meta)[.]xml")
     parts = [
         path for path in kinds if path in archive.names and path.rpartition("/")[0] + "/" * ("/" in path) in folders

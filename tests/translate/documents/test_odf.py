@@ -47,9 +47,9 @@ def translated(data: bytes, name: str, stub: stubs.Stub) -> bytes:
     return stubs.translated(data, Reading(name=name, source="de", target="en"), stub)
 
 
-def package(files: dict[str, str], manifest: str = "") -> bytes:
-    """Return a package with a manifest."""
-    entries = "".join(
+def package(files: dict[str, str], manifest: str = "", entries: str = "") -> bytes:
+    """Return a package with a manifest, which has more entries than files if they are given."""
+    entries += "".join(
         f'<m:file-entry m:full-path="{name}" m:media-type="text/xml">{manifest}</m:file-entry>' for name in files
     )
     data = BytesIO()
@@ -339,6 +339,20 @@ def test_cells_that_a_workbook_names_stay() -> None:
         '<table:filter-condition table:value="apfel*"/><table:data-pilot-field table:source-field-name="Ware"/>'
     )
     assert texts(document(named + long + cells), "a.ods") == ["Rest"]
+
+
+@pytest.mark.parametrize("kind", ["chart", "spreadsheet", "text"])
+def test_documents_in_a_document_are_translated(kind: str) -> None:
+    start = f"<office:document-content {NAMESPACES}>"
+    files = {
+        f"{folder}content.xml": f"{start}{p(word)}</office:document-content>"
+        for folder, word in [("", "außen"), ("O/", "innen")]
+    }
+    entry = f'<m:file-entry m:full-path="O/" m:media-type="application/vnd.oasis.opendocument.{kind}"/>'
+    data = package(files, entries=entry)
+    assert texts(data, "a.odt") == ["außen", "innen"]
+    with ZipFile(BytesIO(translated(data, "a.odt", upper))) as members:
+        assert p("INNEN") in members.read("O/content.xml").decode()
 
 
 def test_cells_that_a_chart_shows_stay_named() -> None:
