@@ -21,6 +21,7 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it, and after a comma
   there if it is in the source.
+- A time within a cue of WebVTT stands before the same word as in the source, and times stay in order.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
   in another sentence, with white space on both sides, has it in the translation too.
 
@@ -73,6 +74,7 @@ _INLINE = re.compile(
 )
 # Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
 _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
+_TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
 
@@ -182,7 +184,9 @@ def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
     mark = marks[n]
     others = [(i, other) for i, other in enumerate(marks) if i != n]
     crosses = any(i < n < (other.partner or 0) for i, other in others)
-    crosses = crosses or (mark.closes and any(other.partner is None and other.opens for _, other in others[:n]))
+    is_time = _TIME.fullmatch(mark.text) is not None
+    opened = (other for _, other in others[:n] if other.partner is None and other.opens)
+    crosses = is_time or crosses or (mark.closes and any(not _TIME.fullmatch(other.text) for other in opened))
     span = (mark.place, len(plain)) if mark.opens else (0, mark.place)
     start, stop = (mark.place, mark.place) if crosses else _stripped(plain, *span)
     if start == stop:
@@ -306,6 +310,8 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
     if shortcode := _SHORTCODE.fullmatch(mark):
         closes, name = bool(shortcode["closes"]), f"{{{{{shortcode['name']}"
         return _Mark(start, stop, mark, name, not closes, closes)
+    if _TIME.fullmatch(mark):
+        return _Mark(start, stop, mark, mark, True, False)
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None
@@ -319,7 +325,7 @@ def _is_single(mark: _Mark) -> bool:
     if mark.text.startswith("{{"):  # most shortcodes have no partner
         return mark.closes
     is_variable = mark.text.startswith(("<", "[")) and mark.name != "[" and not _INLINE.fullmatch(mark.name[1:])
-    return mark.closes or not is_variable
+    return mark.closes or not is_variable or _TIME.fullmatch(mark.text) is not None
 
 
 def _stripped(text: str, start: int, stop: int) -> Span:
@@ -512,6 +518,13 @@ def put_back(pairs: Sequence[FormattedPair], aligner: Aligner, n_symbols: int = 
     return [texts.get(i) for i in range(len(pairs))]
 
 
+def _with_times_in_order(marks: Sequence[tuple[int, int, float, str]]) -> Iterator[tuple[int, int, float, str]]:
+    """Yield the marks of a translation with the times among them in the order of the source."""
+    times = iter(sorted((first, mark) for *_, first, mark in marks if _TIME.fullmatch(mark)))
+    for place, rank, first, mark in marks:
+        yield place, rank, first, next(times)[1] if _TIME.fullmatch(mark) else mark
+
+
 @dataclass
 class _Node:
     """An element, those within it, and the units of the translation that it stands around, from `lo` to `hi`."""
@@ -572,7 +585,7 @@ class _Placement:
         self._place(root)
         marks = [
             (place + sum((d - c) - (b - a) for (a, b), (c, d) in self.pair.symbols if b <= place), mark)
-            for place, *_, mark in sorted(self._marks(root, 1))
+            for place, *_, mark in _with_times_in_order(sorted(self._marks(root, 1)))
         ]
         text = self.pair.translation
         return _with(text, sorted((_without_double_space(text, *one) for one in marks), key=lambda one: one[0]))

@@ -187,6 +187,12 @@ def test_no_tag_is_lost_or_doubled_in_damaged_markup(parts: list[str], seed: int
         ("Der <b> rote </b> Hund", "Hund <b>rote</b> Der"),
         ("Das <b>{name}</b> da", "da <b>{name}</b> Das"),
         ("<b>\U0001f642 Ja</b> gut", "<b>\U0001f642 gut Ja</b>"),
+        # Times of WebVTT are no part of a word, and stay in order.
+        ("Der <00:20.000>rote <00:21.000>Hund", "<00:20.000>Hund <00:21.000>rote Der"),
+        (
+            "Der<01:00:20.000><c> rote</c><01:00:21.000><c> Hund</c>",
+            "<01:00:20.000><c>Hund</c> <01:00:21.000><c>rote</c> Der",
+        ),
     ],
 )
 def test_elements_follow_their_words(text: str, expected: str) -> None:
