@@ -28,7 +28,7 @@ _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # of Office until 2003, and of 
 # How the names of members begin that a package has, and how it is named.
 _STARTS = {
     "META-INF/container.xml": ".epub",
-    "META-INF/manifest.xml": ".odt, .odp or .ods",
+    "META-INF/manifest.xml": ".odt, .odp, .ods or .odg",
     "word/": ".docx",
     "ppt/": ".pptx",
     "xl/": ".xlsx",

@@ -104,6 +104,7 @@ class Format(Protocol):
 MODULES: dict[str, str] = {
     **dict.fromkeys((".docx", ".dotx", ".pptx", ".potx", ".ppsx", ".xlsx", ".xltx"), "ooxml"),
     **dict.fromkeys((".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp", ".ods", ".ots", ".fods"), "odf"),
+    **dict.fromkeys((".odg", ".otg", ".fodg"), "odf"),
     ".epub": "epub",
     **dict.fromkeys((".po", ".pot"), "po"),
     **dict.fromkeys((".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"), "xliff"),

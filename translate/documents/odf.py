@@ -1,4 +1,4 @@
-"""OpenDocument: texts, presentations and spreadsheets of LibreOffice and others.
+"""OpenDocument: texts, presentations, spreadsheets and drawings of LibreOffice and others.
 
 A package has a manifest, which names its parts: content.xml, styles.xml with headers and footers, meta.xml with the
 title, and the same files of charts and documents in it. A paragraph is one text; footnotes, comments and text boxes in

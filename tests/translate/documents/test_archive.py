@@ -194,7 +194,7 @@ def test_a_signed_document_is_changed_by_force_only(name: str) -> None:
     [
         ("word/document.xml", ".odt", "its name should end in .docx"),
         ("xl/workbook.xml", ".epub", "its name should end in .xlsx"),
-        ("META-INF/manifest.xml", ".docx", "its name should end in .odt, .odp or .ods"),
+        ("META-INF/manifest.xml", ".docx", "its name should end in .odt, .odp, .ods or .odg"),
         ("META-INF/container.xml", ".pptx", "its name should end in .epub"),
         ("other.xml", ".docx", "save it again in the program that made it"),
     ],

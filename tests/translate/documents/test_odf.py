@@ -317,6 +317,14 @@ def test_a_single_file_is_a_document() -> None:
     )
 
 
+@pytest.mark.parametrize("suffix", [".odg", ".otg", ".fodg"])
+def test_a_drawing_is_a_document(suffix: str) -> None:
+    shapes = "".join(f"<draw:{shape}>{p('Haus')}</draw:{shape}>" for shape in ("rect", "connector", "custom-shape"))
+    page = f"<office:drawing><draw:page draw:name='Seite'>{shapes}</draw:page></office:drawing>"
+    data = f"<office:document {NAMESPACES}>{page}</office:document>".encode()
+    assert texts(data if suffix.startswith(".f") else document(shapes), f"a{suffix}") == ["Haus"] * 3
+
+
 def test_headers_of_masters_are_texts_and_prompts_are_none() -> None:
     frames = (
         '<draw:frame presentation:class="title"><text:p>Klicken</text:p></draw:frame>'
