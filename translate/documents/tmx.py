@@ -5,7 +5,7 @@ read as a stream, so it may be larger than the memory.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,10 +22,12 @@ def pairs(path: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
 
     Args:
         path: plain or compressed (.gz, .xz, .bz2).
-        source, target: language codes; a unit in "en-GB" is one in "en".
+        source, target: language codes. For "en", text in any region is taken, such as "en-GB"; for "en-GB", text in
+            "en" is taken if there is none in "en-GB".
 
-    Raises UserError, with the line, if the file is damaged or no TMX.
+    Raises UserError if there are units but none in both languages, or, with the line, if the file is damaged or no TMX.
     """
+    known, n_pairs = set[str](), 0
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
             events = ElementTree.iterparse(file, ("start", "end"))
@@ -34,9 +36,11 @@ def pairs(path: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
                 raise UserError(f"{path}: is no TMX, as its first element is <{_local(root)}>")
             for event, element in events:
                 if event == "end" and _local(element) == "tu":
-                    texts = {language: text for language, text in _variants(element) if text}
-                    if source in texts and target in texts:
-                        yield texts[source], texts[target]
+                    texts = _texts(element)
+                    known.update(texts)
+                    if all(sides := (_text_in(source, texts), _text_in(target, texts))):
+                        n_pairs += 1
+                        yield sides
                     for part in root:  # what was read is not needed any more
                         part.clear()
     except ElementTree.ParseError as error:
@@ -45,20 +49,39 @@ def pairs(path: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
         raise UserError(f"{path}: the compressed file is damaged or cut off: {error}") from error
     except OSError as error:
         raise UserError(cannot_read(path, error)) from error
+    if known and not n_pairs:
+        languages = ", ".join(sorted(filter(None, known))) or "unknown"
+        raise UserError(
+            f"{path}: has no unit in {source!r} and {target!r}, as its languages are {languages}; export the memory "
+            "with both, or write the codes as it does"
+        )
 
 
 def _local(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _variants(unit: ElementTree.Element) -> Iterator[tuple[str, str]]:
-    """Yield the language and the text of each variant of a unit, the first one of a language last."""
-    for variant in reversed(list(unit)):
+def _texts(unit: ElementTree.Element) -> dict[str, str]:
+    """Return the first text of a unit in each language, whose code is in small letters with "-"."""
+    texts: dict[str, str] = {}
+    for variant in unit:
         language = variant.get(_LANGUAGE) or variant.get("lang") or ""
         for segment in variant:
-            if _local(segment) == "seg":
-                text = "".join(_text(segment))
-                yield re.split("[-_]", language.lower())[0], _SPACE.sub(" ", text).strip()
+            if _local(segment) == "seg" and (text := _SPACE.sub(" ", "".join(_text(segment))).strip()):
+                texts.setdefault(_spelled(language), text)
+    return texts
+
+
+def _spelled(language: str) -> str:
+    return language.lower().replace("_", "-")
+
+
+def _text_in(language: str, texts: Mapping[str, str]) -> str:
+    """Return the first text in a language or one of its regions, or else in the language of a region, or ""."""
+    wanted = _spelled(language)
+    within = (text for known, text in texts.items() if f"{known}-".startswith(f"{wanted}-"))
+    around = (text for known, text in texts.items() if f"{wanted}-".startswith(f"{known}-"))
+    return next(within, next(around, ""))
 
 
 def _text(segment: ElementTree.Element) -> Iterator[str]:

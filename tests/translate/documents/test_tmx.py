@@ -40,6 +40,38 @@ def test_pairs_have_both_languages_and_no_codes(memory: Path) -> None:
     assert list(pairs(memory, "fr", "de")) == [("Le chien", "Der Hund")]
 
 
+REGIONS = """<tmx><body>
+<tu><tuv xml:lang="pt-PT"><seg>autocarro</seg></tuv><tuv xml:lang="pt-BR"><seg>ônibus</seg></tuv>
+<tuv xml:lang="en_US"><seg>bus</seg></tuv></tu>
+<tu><tuv xml:lang="pt"><seg>casa</seg></tuv><tuv xml:lang="EN-us"><seg>house</seg></tuv></tu>
+<tu><tuv xml:lang="pt-PT"><seg>comboio</seg></tuv><tuv xml:lang="en"><seg>train</seg></tuv></tu>
+</body></tmx>"""
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("pt", "en", [("autocarro", "bus"), ("casa", "house"), ("comboio", "train")]),
+        ("pt-BR", "en-US", [("ônibus", "bus"), ("casa", "house")]),
+        ("PT_pt", "en", [("autocarro", "bus"), ("casa", "house"), ("comboio", "train")]),
+        ("pt-AO", "en", [("casa", "house")]),
+    ],
+)
+def test_a_language_may_be_one_in_a_region(
+    source: str, target: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "regions.tmx"
+    path.write_text(REGIONS, encoding="utf-8")
+    assert list(pairs(path, source, target)) == expected
+
+
+def test_a_memory_in_other_languages_is_refused(memory: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"memory.tmx: has no unit in 'de' and 'p'.*languages are de, de-de, en, en-gb"):
+        list(pairs(memory, "de", "p"))  # the beginning of a code is no language
+    (tmp_path / "empty.tmx").write_text("<tmx><header/><body/></tmx>")
+    assert not list(pairs(tmp_path / "empty.tmx", "de", "en"))
+
+
 def test_a_memory_is_a_corpus(memory: Path) -> None:
     source = TmxSource(kind="tmx", path="memory.tmx")
     assert list(read_pairs(source, memory.parent, "de-en")) == PAIRS
