@@ -130,10 +130,14 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, units: Mapping[
     """Return the text of a cue, and the bytes around it."""
     where = start.attributes.get("begin") or start.attributes.get("xml:id")
     own = replace(place, part=f"cue {where}") if where else place
+    inner = {piece for atom in atoms for piece in atom.raw if isinstance(piece, Content)}  # descriptions in the cue
     pieces = contents(_with_breaks(_with_single_spaces(atoms)), own)
-    before = as_read([*takewhile(lambda piece: not isinstance(piece, Content), pieces)])
+    before = as_read([*takewhile(lambda piece: not isinstance(piece, Content) or piece in inner, pieces)])
     cue = _cue(start, _ID.sub(b"", before), units)
-    return [_Text(piece.atoms, piece.place, cue=cue) if isinstance(piece, Content) else piece for piece in pieces]
+    return [
+        _Text(piece.atoms, piece.place, cue=cue) if isinstance(piece, Content) and piece not in inner else piece
+        for piece in pieces
+    ]
 
 
 def _cue(start: Token, before: bytes, units: Mapping[str, float]) -> Cue | None:

@@ -99,3 +99,12 @@ def test_a_word_with_ruby_stays_whole_in_its_sentence(said: str) -> None:
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(UserError):
         texts("a.ttml", data)
+
+
+def test_a_description_in_a_cue_is_one_text_of_its_own() -> None:
+    start, end = b'<tt xmlns="http://www.w3.org/ns/ttml" xmlns:d="http://www.w3.org/ns/ttml#metadata">', b"</tt>"
+    cue = b'<p begin="1s" end="2s"><metadata><d:desc>Tor knallt</d:desc></metadata>Er kommt zu uns</p>'
+    data = start + cue + b'<p begin="2s" end="3s">und bleibt hier.</p>' + end
+    assert texts("a.ttml", data, **GERMAN) == ["Tor knallt", "Er kommt zu uns", "und bleibt hier."]
+    written = translated("a.ttml", data, upper, **GERMAN).decode()
+    assert "<d:desc>TOR KNALLT</d:desc></metadata>ER KOMMT ZU UNS</p>" in written
