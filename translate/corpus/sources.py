@@ -219,6 +219,11 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
         if len(cells) <= last and not line.strip():
             yield "", ""
             continue
+        if n == 1 and source.columns and len(cells) != len(source.columns):
+            raise UserError(
+                f"{path}, line 1: has {len(cells)} tab-separated columns, and `columns` names {len(source.columns)}; "
+                "name all of them, in their order"
+            )
         if len(cells) <= last:
             remedy = "correct `source` or `target`" if n == 1 else "add the missing cells, or remove the line"
             raise UserError(

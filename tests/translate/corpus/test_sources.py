@@ -202,6 +202,15 @@ def test_a_header_with_the_names_of_the_columns_is_no_pair(tmp_path: Path, heade
     assert len(list(read_pairs(others, tmp_path))) == 3
 
 
+@pytest.mark.parametrize("columns", [("de", "en"), ("n", "de", "en", "note")])
+def test_names_of_other_columns_than_a_file_has_are_refused(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    """The names would be those of other columns."""
+    (tmp_path / "a.tsv").write_text("n\tde\ten\n1\tja\tyes\n")
+    source = TsvSource(kind="tsv", path="a.tsv", columns=columns, source="de", target="en")
+    said = problem(source, tmp_path)
+    assert f"a.tsv, line 1: has 3 tab-separated columns, and `columns` names {len(columns)}" in said
+
+
 def test_the_marks_of_tsv_cells_that_must_be_quoted_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text('"Er sagte ""ja""."\t"He ""agreed"" ""?"\n"Ja."\t"""Yes"\n', encoding="utf-8")
     source = TsvSource(kind="tsv", path="a.tsv")
