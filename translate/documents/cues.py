@@ -32,7 +32,8 @@ class Sentences:
 
     def __init__(self, file: ParsedDocument, cues: Sequence[Cue | None], reading: Reading) -> None:
         self._file, self._report, self._name = file, reading.report, reading.name
-        self._sentences = list(_sentences(file.units, cues))
+        units = [replace(unit, spoken=cue is not None) for unit, cue in zip(file.units, cues, strict=True)]
+        self._sentences = list(_sentences(units, cues))
 
     @cached_property
     def units(self) -> list[Unit]:

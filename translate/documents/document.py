@@ -36,12 +36,14 @@ class Unit:
             if it has none.
         wrapped: whether its lines are one text, as in a subtitle, whose translation has as many; otherwise a line is a
             text of its own unless a sentence clearly goes on in the next one.
+        spoken: whether it is what people say and hear in a film, with sounds and names of speakers.
     """
 
     text: str
     place: str = ""
     done: str | None = None
     wrapped: bool = False
+    spoken: bool = False
 
 
 def _unsaid(message: str) -> None:

@@ -4,7 +4,8 @@ A text has formatting and objects as tags; see `translate.documents.document`. P
 words of a text are those of the same text without them; single ones are placeholders. A translation that has not each
 tag exactly once, with pairs nested as pairs, is not written: the text stays, and is flagged "tags".
 
-A line of a text is translated by itself, unless a sentence goes on in the next one.
+A line of a text is translated by itself, unless a sentence goes on in the next one; so are sounds and names of speakers
+in subtitles.
 """
 
 import re
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from translate.documents.document import Reading, Unit
 from translate.text.placeholders import DOCUMENT_TAG
+from translate.text.sentences import Piece
 from translate.text.translation import Translation
 
 # Texts translated together: enough to find sentences of equal lengths, few enough to show progress.
@@ -40,6 +42,16 @@ def unit_windows(units: Sequence[Unit], reading: Reading) -> Iterator[list[int]]
 def written(translation: Translation) -> str | None:
     """Return the text for a document; None if the document keeps its own."""
     return None if "tags" in translation.flags else translation.text
+
+
+def pieces(unit: Unit) -> list[Piece]:
+    """Divide a text into parts that are translated by themselves, and what is between them."""
+    if unit.spoken:
+        from translate.text.subtitles import speech  # which other documents do without
+
+        return list(speech(re.findall(r"[^\n]*\n|[^\n]+", unit.text)))
+    first, *others = (Piece(line, translate=True) for line in lines(unit))
+    return [first, *(piece for line in others for piece in (Piece("\n", translate=False), line))]
 
 
 def lines(unit: Unit) -> list[str]:

@@ -382,16 +382,16 @@ class Translator:
 
     def units(self, wanted: Sequence["Unit"]) -> Iterator[Translation]:
         """Yield the translation of each text of a document; see `translate.inference.documents`."""
-        from translate.inference.documents import keeps_tags, lines
+        from translate.inference.documents import keeps_tags, pieces
 
-        divided = [lines(unit) for unit in wanted]
-        pieces = [Piece(text, translate=True) for texts in divided for text in texts]
-        found = self.for_format("text", tagged()).pieces(pieces)
-        for unit, texts in zip(wanted, divided, strict=True):
-            parts = [next(found) for _ in texts]
-            whole = parts[0]
+        divided = [pieces(unit) for unit in wanted]
+        found = self.for_format("text", tagged()).pieces([one for own in divided for one in own if one.translate])
+        for unit, own in zip(wanted, divided, strict=True):
+            parts = [next(found) if piece.translate else Translation(piece.text) for piece in own]
+            whole = parts[0] if parts else Translation(unit.text)
             if len(parts) > 1:
-                whole = replace(self.sentence_search.scored(join(parts)), text="\n".join(part.text for part in parts))
+                translated = join([part for part, piece in zip(parts, own, strict=True) if piece.translate])
+                whole = replace(self.sentence_search.scored(translated), text="".join(part.text for part in parts))
             if not keeps_tags(unit.text, whole.text):
                 whole = replace(whole, text=unit.text).flagged("tags")
             yield whole

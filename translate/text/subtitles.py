@@ -163,8 +163,13 @@ def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
     is_text = goes_on and block and not is_number and not _NO_CUE.match(block[0])
     times = next((i for i, line in enumerate(block) if "-->" in line), -1 if is_text else len(block))
     yield from (Piece(line, translate=False) for line in block[: times + 1])
+    yield from speech(block[times + 1 :])
+
+
+def speech(lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of the text of a cue, whose lines have their line breaks."""
     sentence: list[str] = []
-    for line in _turns(block[times + 1 :]):
+    for line in _turns(lines):
         if sentence and (_BEGINS.match(line) or _ENDS.search(sentence[-1].removesuffix(r"\N"))):
             yield from _sentence("".join(sentence))
             sentence = []

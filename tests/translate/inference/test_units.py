@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translate.documents.stubs import upper
 from tests.translate.speakers import Echo, Stubbed
 from translate.documents.document import Reading, Unit
 from translate.errors import UserError
@@ -74,6 +75,30 @@ def test_texts_are_translated_line_by_line_with_their_tags(parts: ModelFolder) -
         "",
         "<g1></g1>",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[Tür knallt] Wer ist da?", ["Tür knallt", "Wer ist da?"]),
+        ("<g1>[Tür knallt]</g1>", ["Tür knallt"]),
+        ("<g1>MANN: Wer\nist da?</g1>", ["Mann", "Wer ist da?</g1>"]),
+        ("- Wer ist da? - Ich.\n- Gut<g1></g1> so.", ["- Wer ist da?", "- Ich.", "- Gut<g1></g1> so."]),
+        ("\u266a\u266a", []),
+    ],
+)
+def test_sounds_and_speakers_of_subtitles_are_translated_by_themselves(
+    text: str, expected: list[str], parts: ModelFolder
+) -> None:
+    heard = list[str]()
+
+    def speak(sentence: str) -> str:
+        heard.append(sentence)
+        return upper(sentence)
+
+    (found,) = Stubbed(parts, speak).units([Unit(text, wrapped=True, spoken=True)])
+    assert heard == expected
+    assert found.text == upper(text)
 
 
 @settings(max_examples=20)
