@@ -29,7 +29,7 @@ _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n|\r|\n|\Z)")
 _INDENTATION = re.compile(r"[|>][-+]?[1-9]")  # stated by the header of a block
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
-_SYMBOL = re.compile(r":\w+")
+_SYMBOL, _WORD = re.compile(r":\w+"), re.compile(r"\w")
 _DATE_PART = re.compile(r"%[-^#_0]?[A-Za-z]")
 _LETTER = re.compile(r"[^\W\d_]")
 _NULL = "tag:yaml.org,2002:null"
@@ -37,11 +37,26 @@ _CATEGORIES = frozenset(("zero", "one", "two", "few", "many", "other"))
 _ABOUT = frozenset(("description", "id", "hash", "leftDelim", "rightDelim"))
 
 
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    """A loader that reads symbols of Ruby in brackets, [ :year, :month ], which YAML 1.2 allows and PyYAML does not."""
+
+    def check_value(self) -> bool:
+        return not self._is_symbol() and bool(super().check_value())
+
+    def check_plain(self) -> bool:
+        return self._is_symbol() or bool(super().check_plain())
+
+    def _is_symbol(self) -> bool:
+        """Return whether a colon in brackets begins a text, and does not end a key."""
+        is_after_key = self.flow_level in self.possible_simple_keys
+        return bool(self.flow_level and self.peek() == ":" and not is_after_key and _WORD.match(self.peek(1)))
+
+
 def read(data: bytes, reading: Reading) -> Values:
     """Divide a file; each string of a message is a text."""
     file = Text.read(data, reading)
     try:
-        roots = [root for root in yaml.compose_all(file.text, yaml.SafeLoader) if root is not None]
+        roots = [root for root in yaml.compose_all(file.text, _Loader) if root is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise file.damaged(reading, mark.index if mark else 0, f"is not YAML: {error.problem}; correct it") from error

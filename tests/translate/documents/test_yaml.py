@@ -109,6 +109,7 @@ def test_escapes_stay_escapes() -> None:
         ("description: x\nother: z\nmore: w", ["x", "z", "w"]),
         ("a: 'Hi %{name}, {{count}}'", ["Hi %{name}, {{count}}"]),
         ("? [a, b]\n: x", ["x"]),
+        ("a: [ :year, :day ,:x]\nb: {:c: :d, 'e':f, \"g\" :h i, [j]:k, l: x}", ["f", "h i", "k", "x"]),  # as in Rails
         ("", []),
     ],
 )
