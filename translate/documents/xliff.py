@@ -31,12 +31,14 @@ from translate.documents.xml import (
     with_attributes,
 )
 from translate.errors import UserError
+from translate.text.placeholders import DOCUMENT_TAG
 
 _NAMESPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "" for version in ("1.1", "1.2", "2.0", "2.2")}
 _NATIVE = {"ph", "bpt", "ept", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp"}  # elements whose text is no prose
 _OPENING = {"bx": "rid", "bpt": "rid", "sc": "id", "sm": "id"}  # and the attribute that names them to the closing one
 _CLOSING = {"ex": "rid", "ept": "rid", "ec": "startRef", "em": "startRef"}
 _TAG = re.compile(r"<(/?)(\w[\w:.-]*)(?:\s[^<>]*)?(?<!/)>")  # a native code that is one half of a pair
+_SIZES = "{urn:oasis:names:tc:xliff:sizerestriction:2.0}"
 _ITS = "{http://www.w3.org/2005/11/its}translate"
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
@@ -90,6 +92,7 @@ class _Segment:
         start: the start tag of the target.
         end: its end tag.
         target: the texts, and the bytes between them.
+        longest: characters that the target may have.
     """
 
     head: bytes
@@ -99,6 +102,7 @@ class _Segment:
     start: bytes
     end: bytes
     target: Sequence[bytes | _Text]
+    longest: int | None = None
 
     @property
     def texts(self) -> list[_Text]:
@@ -201,6 +205,11 @@ class Xliff:
         translated = [text for text in piece.texts if any(content in given for content in text.contents)]
         if not translated and not all(text.is_code and not text.old for text in piece.texts):
             return piece.raw
+        if piece.longest is not None and self._length(piece, given) > piece.longest:
+            place = next(content.place for text in piece.texts for content in text.contents)
+            what = f"has more than {piece.longest} characters, which the file does not allow here"
+            self.reading.report(f"{self.reading.name}, {place.part}: is not translated, as the translation {what}")
+            return piece.raw
         marks = self._marks(by_machine=bool(translated))
         start, head = piece.start, piece.head
         if head:
@@ -213,6 +222,11 @@ class Xliff:
             part if isinstance(part, bytes) else self._target(part, given, part in translated) for part in piece.target
         )
         return b"".join([head, piece.before, start, *parts, piece.end, piece.after])
+
+    def _length(self, segment: _Segment, given: Mapping[Content, str]) -> int:
+        """Return the number of characters of a target, without codes."""
+        contents = (content for text in segment.texts for content in text.contents)
+        return sum(len(DOCUMENT_TAG.sub("", given.get(content, ""))) for content in contents)
 
     def _marks(self, by_machine: bool) -> dict[str, str | None]:
         """Return the attributes that say what a target is."""
@@ -249,11 +263,15 @@ def _key(atom: Atom) -> tuple[str, str | None]:
 
 
 class _Context(NamedTuple):
-    """Settings of units: whether they may be translated, whether their white space stays, whether they are new."""
+    """Settings of units: whether they may be translated, whether their white space stays, whether they are new.
+
+    `longest` is the number of characters that a target may have, or None.
+    """
 
     is_open: bool = True
     preserves: bool = False
     is_new: bool = False
+    longest: int | None = None
 
     def inside(self, token: Token) -> "_Context":
         """Return the context in an element."""
@@ -261,7 +279,22 @@ class _Context(NamedTuple):
         is_open = self.is_open if translate is None else translate != "no"
         if any(name.rpartition("}")[2] == "locked" and value in _LOCKED for name, value in token.attributes.items()):
             is_open = False
-        return _Context(is_open, self.preserves if space is None else space == "preserve", self.is_new)
+        preserves = self.preserves if space is None else space == "preserve"
+        return _Context(is_open, preserves, self.is_new, _longest(token, self.longest))
+
+
+def _longest(token: Token, around: int | None) -> int | None:
+    """Return the number of characters that an element allows in targets; None if it counts otherwise.
+
+    Args:
+        around: what holds around it.
+    """
+    width = token.attributes.get("maxwidth")
+    size = token.attributes.get(f"{_SIZES}sizeRestriction", "").rpartition(",")[2] if width is None else width
+    if not size:
+        return around
+    is_counted = size.isascii() and size.isdecimal() and (width is None or token.attributes.get("size-unit") == "char")
+    return int(size) if is_counted else None
 
 
 _NEW = {"new", "needs-translation", "initial"}  # states in which a target that equals its source is a copy of it
@@ -293,6 +326,7 @@ class _Reader:
         self._unit = ""  # id of the unit of a segment
         self._version = ""
         self._languages: _Languages | None = None
+        self._counts_characters = True  # in sizes of XLIFF 2, whose unit each file may say
 
     def read(self, data: bytes) -> Xliff:
         self._newline = "\r\n" if b"\r\n" in data else "\n"
@@ -335,6 +369,9 @@ class _Reader:
         elif token.kind is Kind.START:
             self._context.append(self._context[-1].inside(token))
             self._unit = token.attributes.get("id", "") if token.name == "unit" else self._unit
+            if token.name in ("file", f"{_SIZES}profiles"):
+                profile = token.attributes.get("generalProfile")
+                self._counts_characters = not self._is_2 or profile == "xliff:codepoints"
             if token.name == ("xliff" if self._is_2 else "file"):
                 attribute = "trgLang" if self._is_2 else "target-language"
                 self._languages = _Languages(token.raw, attribute, token.attributes.get(attribute, ""))
@@ -375,6 +412,7 @@ class _Reader:
             space + start,
             end,
             texts,
+            context.longest if self._counts_characters else None,
         )
 
     def _texts(

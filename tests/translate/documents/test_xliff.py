@@ -417,3 +417,37 @@ def test_an_empty_element_between_words_divides_them() -> None:
     (unit,) = read(data.encode(), GERMAN).units
     assert unit.text == "Name:<g1/>Anna<g2/>Ort, die Note<g3></g3> hier, H<g4></g4>aus"
     assert inside.replace("a", "A") in translated(data.encode(), GERMAN, lambda text: text.replace("a", "A")).decode()
+
+
+UNIT = '<trans-unit id="a" {}><source>long <g id="1">words</g></source></trans-unit>'
+GROUP = '<group maxwidth="5" size-unit="char">{}</group>'
+UNIT_2 = '<unit id="a" s:sizeRestriction="{}"><segment><source>long words</source></segment></unit>'
+CHARACTERS = '<s:profiles generalProfile="xliff:codepoints"/>'
+
+
+@pytest.mark.parametrize(
+    ("body", "is_2", "n_written"),
+    [
+        (UNIT.format('maxwidth="5" size-unit="char"'), False, 0),
+        (UNIT.format('maxwidth="10" size-unit="char"'), False, 1),
+        (UNIT.format('maxwidth="5"'), False, 1),  # pixels
+        (GROUP.format(UNIT.format("")), False, 0),
+        (GROUP.format(UNIT.format('maxwidth="5"')), False, 1),
+        (f"{CHARACTERS}{UNIT_2.format('2,5')}", True, 0),
+        (f"{CHARACTERS}{UNIT_2.format('10')}", True, 1),
+        (UNIT_2.format("5"), True, 1),  # in a unit that the file does not say
+    ],
+)
+def test_a_translation_that_is_longer_than_the_file_allows_is_reported(body: str, is_2: bool, n_written: int) -> None:
+    if is_2:
+        sizes = 'xmlns:s="urn:oasis:names:tc:xliff:sizerestriction:2.0"'
+        start = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" {sizes} version="2.1" srcLang="en" trgLang="de">'
+        data = f'{start}<file id="f">{body}</file></xliff>'
+    else:
+        start = '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file original="a" datatype="x"'
+        data = f'{start} source-language="en" target-language="de"><body>{body}</body></file></xliff>'
+    reports = list[str]()
+    reading = Reading(name="a.xlf", source="en", target="de", report=reports.append)
+    assert translated(data.encode(), reading, upper).count(b"<target") == n_written
+    what = "is not translated, as the translation has more than 5 characters, which the file does not allow here"
+    assert reports == [] if n_written else [f"a.xlf, unit a: {what}"]
