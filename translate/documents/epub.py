@@ -70,6 +70,7 @@ _ELEMENTS = {
     "wbr": Role.POINT,
 }
 _PLACES = {"x", "y", "dx", "dy"}  # of a line of a drawing
+_CONTROLS = {"input", "select", "textarea"}  # of a form, between labels and buttons
 _NUMBERS = {"noteref", "doc-noteref", "footnote-ref", "pagebreak", "doc-pagebreak"}  # what their elements hold
 _SUMMARY = "schema:accessibilitySummary"  # metadata that people read
 _ENTITIES = {name: chr(code) for name, code in html.entities.name2codepoint.items()}
@@ -120,18 +121,22 @@ def _part(atoms: Sequence[Atom], place: Place) -> list[Piece]:
 
 
 def _ends_of_links(atoms: Sequence[Atom]) -> Iterator[int]:
-    """Yield where links end and others begin, if all words of a block are in links, as in menus."""
-    partners, links, i = pairs(atoms), list[tuple[int, int]](), 0
+    """Yield where links and controls of a form end and begin, if all words of a block are in links, as in menus."""
+    partners, links, controls, i = pairs(atoms), list[tuple[int, int]](), list[int](), 0
     while i < len(atoms):
         if atoms[i].token.name in LINKS and i in partners:
             links.append((i, partners[i] + 1))
             i = partners[i]
+        elif atoms[i].token.name in _CONTROLS:
+            controls.append(i)
         elif atoms[i].kind is AtomKind.OBJECT or any(map(str.isalnum, atoms[i].text)):
             return
         i += 1
     for (_, stop), (start, end) in pairwise(links):
         if are_apart(_text(atoms[stop:start]), _text(atoms[start:end])):
             yield from (stop, start)
+    for place in controls:
+        yield from (place, place + 1)
 
 
 def _ends_of_words(atoms: Sequence[Atom]) -> Iterator[int]:

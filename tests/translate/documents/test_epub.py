@@ -246,6 +246,12 @@ def test_attributes_that_readers_see_or_hear_are_translated() -> None:
     assert chapter("".join(shown) + kept, upper) == "".join(shown).replace("Wort", "WORT") + kept
 
 
+def test_labels_and_buttons_of_a_form_are_texts_of_their_own() -> None:
+    form = "<form><label>Name: <input/></label><button>Senden</button><input/><label>Ort</label><select/></form>"
+    found = [unit.text for unit in read(book(chapter=CHAPTER.replace("</body>", f"{form}</body>")), GERMAN).units]
+    assert {"Name: <g1/>", "Senden", "Ort"} <= {*found}
+
+
 def test_lines_of_a_drawing_are_texts_of_their_own() -> None:
     lines = '<tspan x="1" y="2">Erste Zeile</tspan><tspan x="1" dy="3">mit <tspan>fettem</tspan> Wort</tspan>'
     page = DRAWING.replace("Haus <tspan>am See</tspan>", lines)
