@@ -364,9 +364,13 @@ def _clean(text: str, rules: Rules) -> str:
     return sentences.readable(text, rules.source) if rules.segments else text
 
 
+# The number of a page before the first chapter, such as iv, whose first letter models wrote as a capital.
+_PAGE = re.compile(r"\W*(?=\w\w)x{0,3}(?:ix|iv|v?i{0,3})\W*")
+
+
 def _reason_to_keep(text: str, source: str) -> str:
     """Return the flag that says why a sentence needs no translation; "" if it does."""
-    if not has_words(text):
+    if not has_words(text) or _PAGE.fullmatch(text):
         return "copied"
     return "language" if languages.is_foreign(placeholders.SYMBOL.sub(" ", text), source) else ""
 

@@ -164,6 +164,24 @@ def test_placeholders_go_through_the_model_as_symbols() -> None:
     assert (sentence.text, sentence.flags) == ("DORT %s UND {name} hALLO", ("echo",))
 
 
+@pytest.mark.parametrize(
+    ("text", "is_copied"),
+    [
+        ("iv", True),
+        ("(xii)", True),
+        ("xxxix.", True),
+        ("i", False),
+        ("iiii", False),
+        ("vil", False),
+        ("Seite iv", False),
+    ],
+)
+def test_the_number_of_a_page_in_small_roman_letters_is_copied(text: str, is_copied: bool) -> None:
+    model = Model(swapped)
+    (found,) = translated(model, text)
+    assert (found.text == text, "copied" in found.flags, not model.asked) == (is_copied,) * 3
+
+
 @pytest.mark.parametrize("loss", [lambda text: text.replace(SYMBOLS[0], ""), lambda text: text + SYMBOLS[1]])
 def test_a_lost_or_invented_placeholder_keeps_all_at_their_source_positions(loss: Speak) -> None:
     model = Model(lambda text: loss(swapped(text)) if SYMBOLS[0] in text else swapped(text))
