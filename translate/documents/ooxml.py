@@ -89,7 +89,7 @@ _ELEMENTS = {
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
     Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld w:ruby",
     Role.TEXT: "w:noBreakHyphen",
-    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText x:rPh c:numCache c:numLit cx:numDim",
+    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText x:rPh c:numCache c:numLit cx:numDim m:sub m:sup",
     Role.LANGUAGE: "dc:language",
 }
 _TEXTS = {
@@ -107,6 +107,7 @@ _LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "t
 _SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total
 _LONGEST_NAME = 255  # characters
 _WORD = re.compile(r"[^\W\d_]{2}")
+_WORDS_IN_FORMULA = re.compile(r"[^\W\d_]{3}|\s[^\W\d_]{2}\s")  # not the kg of a unit, as in LaTeX
 _NUMBER = re.compile(rb"%[1-9]")  # in the text of a numbering
 # Content types of parts with texts or languages.
 _PARTS = re.compile(
@@ -441,7 +442,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         texts=_TEXTS,
         longest=_LONGEST,
         codes=_NUMBER,
-        role=_prompts() if has_prompts else _numbering,
+        role=_with_formulas(_prompts() if has_prompts else _numbering),
         more_texts=shown,
         characters=lambda _: NO_BREAK_HYPHEN,
         changes=changes,
@@ -464,6 +465,23 @@ def _numbering(token: Token) -> Role | None:
     """Return the role of the text of a numbering, which may be a letter as a bullet."""
     is_bullet = token.name == "w:lvlText" and not _WORD.search(token.attributes.get("w:val", ""))
     return Role.COPY if is_bullet else None
+
+
+def _with_formulas(others: Callable[[Token], Role | None]) -> Callable[[Token], Role | None]:
+    """Return a function that gives the role of text in formulas, such as "falls" in a list of cases.
+
+    Args:
+        others: gives the role of other elements.
+    """
+    is_text = False
+
+    def role(token: Token) -> Role | None:
+        nonlocal is_text
+        if token.name in ("m:r", "m:nor"):
+            is_text = token.name == "m:nor" and token.attributes.get("m:val") not in ("0", "off", "false")
+        return Role.UNIT if is_text and token.name == "m:t" else others(token)
+
+    return role
 
 
 def _prompts() -> Callable[[Token], Role | None]:
@@ -508,6 +526,8 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
     holder = next((atom.token for atom in atoms if atom.token.name in _HOLDERS and atom.kind is AtomKind.OPEN), None)
     original = [piece for atom in atoms for piece in atom.raw]
     if start.name in _CELLS and "".join(atom.text for atom in atoms) in kept:
+        return original
+    if start.name == "m:t" and not _WORDS_IN_FORMULA.search("".join(atom.text for atom in atoms)):
         return original
     if holder is None or not is_complete(atoms):
         return contents(atoms, place)

@@ -31,6 +31,7 @@ NAMESPACES = (
     'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" '
     'xmlns:v="urn:schemas-microsoft-com:vml"'
 )
+TEXT = "<m:r><m:rPr><m:nor/></m:rPr><m:t>{}</m:t></m:r>"  # in a formula
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 MAIN = f"{WORD}.document.main+xml"
 
@@ -153,6 +154,11 @@ CODE_STYLES = (
         ),
         (f"<w:sdt>{CONTROL}<w:sdtContent>{run('Inhalt')}</w:sdtContent></w:sdt>" + run(" da"), ["<g1>Inhalt</g1> da"]),
         (run("Die ") + "<m:oMath><m:r><m:t>a+b</m:t></m:r></m:oMath>" + run(" gilt"), ["Die <g1/> gilt"]),
+        (
+            run("Die ") + f"<m:oMath>{TEXT.format(' falls ')}<m:r><m:t>und</m:t></m:r>{TEXT.format('kg')}</m:oMath>",
+            ["Die <g1/>", "falls"],
+        ),
+        (f"<m:oMath><m:sub>{TEXT.format('max')}</m:sub>{TEXT.format('sonst')}</m:oMath>", ["sonst"]),
         (
             "<w:r><w:t>E</w:t><w:noBreakHyphen/><w:t>Mail Do</w:t><w:softHyphen/><w:t>nau</w:t></w:r>",
             ["E\u2011Mail Donau"],
