@@ -130,7 +130,7 @@ _SAVE, _EXPORT, _CONVERT = "save it as {}", "export it as {}", "convert it to {}
 _MESSAGES = "keep its texts in a file of messages, such as .json or .po"
 # Suffixes of other structured files, whose markup or code a translation as text would change, and what helps.
 _OTHERS = {
-    **dict.fromkeys((".doc", ".dot", ".rtf", ".wpd", ".wps"), _SAVE.format(".docx or .odt")),
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".wpd", ".wps", ".odm", ".sxw"), _SAVE.format(".docx or .odt")),
     **dict.fromkeys((".docm", ".dotm"), _SAVE.format(".docx, without macros")),
     **dict.fromkeys((".ppt", ".pps"), _SAVE.format(".pptx or .odp")),
     **dict.fromkeys((".pptm", ".ppsm", ".potm"), _SAVE.format(".pptx, without macros")),
@@ -151,7 +151,7 @@ _OTHERS = {
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
     **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".svg", ".toml", ".ini"),
+        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }
