@@ -30,14 +30,16 @@ VALUES = [[b"a\0\0", None, [None, None], float("nan"), "", b""], [np.zeros(3)], 
 
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
-    """Ray with a node that does no work and those of `nodes`."""
+    """Ray with the node of this process and those of `nodes`."""
     ray = pytest.importorskip("ray", reason="needs the extra ray")
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    # Each node has several processes that import Ray; the ones that tests do without are left out.
+    without = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+    made = Cluster(initialize_head=True, head_node_args=without)
     try:
         ray.init(made.address, log_to_driver=False, logging_level="ERROR")
-        ray.made, ray.working = made, []
+        ray.made, ray.working = made, [made.head_node]
         yield ray
     finally:
         ray.shutdown()
@@ -46,7 +48,7 @@ def ray() -> Iterator[Any]:
 
 @pytest.fixture
 def nodes(ray: Any) -> list[Any]:
-    """Two nodes that work, those of the test before that are left among them; `kill` ends one."""
+    """Two nodes, those of the test before that are left among them; `kill` ends the one that is not this process's."""
     while len(ray.working) < 2:
         ray.working.append(ray.made.add_node(num_cpus=1, object_store_memory=2**27))
     ray.made.wait_for_nodes()
