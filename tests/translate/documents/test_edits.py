@@ -144,7 +144,7 @@ def test_time_is_linear(suffix: str) -> None:
     "part", ["{", "[", '"', "\\", "{ $n ->\n *[a] ", '"a" = "', "/*", "a=\\\n", '{"a":', "#", "%", "("]
 )
 def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
-    """Each part 8,000 times, with the head of a file of the format: it is translated or refused."""
+    """Each part 4,000 times, with the head of a file of the format: it is translated or refused."""
     head = {
         ".po": 'msgid "',
         ".pot": "#~ ",
@@ -153,11 +153,11 @@ def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
         ".tex": "\\a",
     }.get(suffix, "")
     head = {".strings": '"a" = "', ".properties": "a=", ".json": '["', ".arb": '{"a": "'}.get(suffix, head)
-    data = (head + part * 8_000).encode()
+    data = (head + part * 4_000).encode()
     start = time.process_time()
     with contextlib.suppress(UserError):
         translated(f"a{suffix}", data, upper, reports=[])
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
