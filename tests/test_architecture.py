@@ -16,7 +16,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("transformer", "translate")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-EACH_FILE = pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = Function | ast.ClassDef
@@ -126,14 +125,12 @@ def test_names_that_are_imported_on_first_use_are_listed(name: str) -> None:
     assert {*package.__all__} <= {*dir(package)}
 
 
-@EACH_FILE
-def test_no_module_has_a_meaningless_name(path: Path) -> None:
-    assert not NAMELESS & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
+def test_no_module_has_a_meaningless_name() -> None:
+    assert [path for path in FILES if NAMELESS & {*path.relative_to(ROOT).with_suffix("").parts}] == []
 
 
-@EACH_FILE
-def test_no_function_takes_options_that_it_does_not_name(path: Path) -> None:
-    assert [f"{f.name}, line {f.lineno}" for f in functions(path) if f.args.kwarg is not None] == []
+def test_no_function_takes_options_that_it_does_not_name() -> None:
+    assert [f"{path}:{f.lineno}: {f.name}" for path in FILES for f in functions(path) if f.args.kwarg] == []
 
 
 def public(node: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Documented]]:
@@ -149,38 +146,41 @@ def overloads(node: Documented) -> bool:
     return any(isinstance(name, ast.Name) and name.id in ("overload", "override") for name in node.decorator_list)
 
 
-@EACH_FILE
-def test_every_public_name_says_what_it_is(path: Path) -> None:
-    module = tree(path)
-    silent = [name for name, node in public(module) if not ast.get_docstring(node) and not overloads(node)]
-    assert ast.get_docstring(module)
-    assert silent == []
+def test_every_public_name_says_what_it_is() -> None:
+    named = [(path, name, node) for path in FILES for name, node in public(tree(path)) if not overloads(node)]
+    modules = [(path, "", tree(path)) for path in FILES]
+    assert [f"{path}: {name}" for path, name, node in modules + named if not ast.get_docstring(node)] == []
 
 
-@EACH_FILE
-def test_comments_and_docstrings_are_ascii(path: Path) -> None:
-    """String literals may contain other characters."""
-    if path.read_bytes().isascii():
-        return
+def comments_and_docstrings(path: Path) -> Iterator[str]:
     with path.open("rb") as file:
-        comments = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
-    documented = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Module | Documented)]
-    said = comments + [ast.get_docstring(node) or "" for node in documented]
-    assert [text for text in said if not text.isascii()] == []
+        yield from (token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT)
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Module | Documented):
+            yield ast.get_docstring(node) or ""
 
 
-FINDINGS = sorted((ROOT / "findings").glob("*.sh"))
+def test_comments_and_docstrings_are_ascii() -> None:
+    """String literals may contain other characters."""
+    others = [path for path in FILES if not path.read_bytes().isascii()]
+    assert [(path, text) for path in others for text in comments_and_docstrings(path) if not text.isascii()] == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FINDINGS if path.name != "environment.sh"], ids=lambda path: path.stem
-)
-def test_findings_state_guess_and_miss_and_pin_their_packages(path: Path) -> None:
+def shortcomings(finding: str) -> Iterator[str]:
+    """Yield what the script of a finding lacks."""
+    header = finding.partition('. "$(dirname')[0]
+    yield from (f"no {word!r}" for word in ("# Guess: ", "# Miss:  ") if word not in header)
+    installed = [line for line in finding.splitlines() if line.startswith('. "$(dirname "$0")/environment.sh"')]
+    if len(installed) != 1:
+        yield f"{len(installed)} environments"
+    yield from (f"no version of {name}" for line in installed for name in line.split()[3:] if "==" not in name)
+    if "from finding import expect" not in finding:
+        yield "no expectation"
+
+
+def test_findings_state_guess_and_miss_and_pin_their_packages() -> None:
     """A finding without its guess cannot be judged, and one without versions cannot be repeated."""
-    text = path.read_text(encoding="utf-8")
-    header = text.partition('. "$(dirname')[0]
-    assert [word for word in ("# Guess: ", "# Miss:  ") if word not in header] == []
-    [installed] = [line for line in text.splitlines() if line.startswith('. "$(dirname "$0")/environment.sh"')]
-    packages = installed.split()[3:]
-    assert [name for name in packages if "==" not in name] == []
-    assert "from finding import expect" in text
+    paths = [path for path in sorted((ROOT / "findings").glob("*.sh")) if path.name != "environment.sh"]
+    assert len(paths) > 100
+    found = [(path.name, lack) for path in paths for lack in shortcomings(path.read_text(encoding="utf-8"))]
+    assert found == []
