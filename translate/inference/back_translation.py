@@ -6,13 +6,14 @@ continues where it stopped.
 """
 
 import collections
+import functools
 import hashlib
+import itertools
 import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,7 +29,7 @@ from translate.inference.translator import Translator
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import locate
 from translate.text.formats import WINDOW
-from translate.text.translation import Opening, Search
+from translate.text.translation import Opening, Precision, Search
 
 if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF
@@ -82,14 +83,19 @@ class BackTranslations:
         for job in missing:
             if isinstance(job.source, PairSource):
                 collections.deque(read_pairs(job.source, Path(self._data.root), self._data.langpair), maxlen=0)
-        for job in missing:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with locked(
-                self._folder, lambda: self._say(f"waiting for another process that translates text in {self._folder}")
-            ):
-                if not job.place.exists():
-                    self._say(f"translating {job.name} with {job.source.model}")
-                    self._translate(job)
+        for settings, jobs in itertools.groupby(missing, _settings):
+            load = functools.cache(functools.partial(_load, *settings))  # by the first job whose file is not there
+            for job in jobs:
+                self._make(job, load)
+
+    def _make(self, job: _Job, load: Callable[[], Translator]) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with locked(
+            self._folder, lambda: self._say(f"waiting for another process that translates text in {self._folder}")
+        ):
+            if not job.place.exists():
+                self._say(f"translating {job.name} with {job.source.model}")
+                self._translate(job, load())
 
     def require(self) -> None:
         """Raise UserError if a side is not there yet."""
@@ -102,8 +108,8 @@ class BackTranslations:
     def _missing(self) -> list[_Job]:
         return [job for job in self._jobs if not job.place.exists()]
 
-    def _translate(self, job: _Job) -> None:
-        translator, root = _translator(job), Path(self._data.root)
+    def _translate(self, job: _Job, translator: Translator) -> None:
+        root = Path(self._data.root)
         if isinstance(job.source, MonoSource):
             lines = [*sample_lines(text_file(job.source.path, root), job.source.lines)]
             _write(lines, lambda window: (f"{one.text}\n" for one in translator.translate_lines(window)), job.place)
@@ -111,13 +117,13 @@ class BackTranslations:
             pairs, stays = _sample(job.source, root, self._data.langpair), self._known.overlaps
             _write(pairs, lambda window: map(pair_line, interpolated(translator, window, stays)), job.place)
 
-    @cached_property
+    @functools.cached_property
     def _known(self) -> HeldOut:
         """The validation and test pairs: cleaning drops pairs with them, as long as they have their own targets."""
         root, langpair = Path(self._data.root), self._data.langpair
         return HeldOut(pair for source in self._held_out for pair in read_pairs(source, root, langpair))
 
-    @cached_property
+    @functools.cached_property
     def _digests(self) -> list[str]:
         """The digests of the validation and test sets."""
         root, langpair = Path(self._data.root), self._data.langpair
@@ -172,19 +178,21 @@ def _check_languages(source: Pairs | MonoSource, name: str, model: Path, data: D
         )
 
 
-def _translator(job: _Job) -> Translator:
-    """Return the translator from the natural to the synthetic side."""
+def _settings(job: _Job) -> tuple[Path, Search, Opening]:
+    """Return what the translator from the natural to the synthetic side depends on."""
     source = job.source
     if isinstance(source, PairSource):
-        search, opening = Search(beam_size=source.beam_size), Opening(precision="auto")
-    elif source.method == "sampling":
-        search, opening = Search(sample=True, top_k=source.top_k or 0, seed=source.seed), Opening(engine="torch")
-    elif source.method == "greedy":
-        search, opening = Search(beam_size=1), Opening(precision="auto")
-    else:
-        search = Search(beam_size=source.beam_size, rerank=source.rerank)
-        opening = Opening(precision="auto" if source.rerank else "fp32")
-    return Translator.load(job.model, search, opening=opening)
+        return job.model, Search(beam_size=source.beam_size), Opening(precision="auto")
+    if source.method == "sampling":
+        return job.model, Search(sample=True, top_k=source.top_k or 0, seed=source.seed), Opening(engine="torch")
+    if source.method == "greedy":
+        return job.model, Search(beam_size=1), Opening(precision="auto")
+    precision: Precision = "auto" if source.rerank else "fp32"
+    return job.model, Search(beam_size=source.beam_size, rerank=source.rerank), Opening(precision=precision)
+
+
+def _load(model: Path, search: Search, opening: Opening) -> Translator:
+    return Translator.load(model, search, opening=opening)
 
 
 # Targets that a model writes anew

@@ -12,7 +12,7 @@ from tests.translate.conftest import SENTENCES
 from transformer.model import Transformer
 from translate.commands.main import main
 from translate.config.load import parse
-from translate.config.schema import ExperimentConfig, TokenizerConfig
+from translate.config.schema import ExperimentConfig, Source, TokenizerConfig
 from translate.corpus.prepare import input_hashes, plan_corpus, prepare
 from translate.corpus.sources import TAG, read_pairs
 from translate.corpus.tokenizer import train
@@ -119,6 +119,27 @@ def test_a_translation_is_made_once(
     monkeypatch.setattr(Translator, "load", None)
     assert complete(experiment, tmp_path) == first
     assert complete(first, tmp_path) == first
+
+
+@pytest.mark.parametrize("method", ["beam", "sampling", "greedy"])
+def test_texts_in_a_row_with_one_method_share_a_translator(
+    method: str, experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The translations are those of a translator for each text."""
+    (tmp_path / "data" / "other.de").write_text("".join(f"{line}\n" for line in NATURAL[::-1]), encoding="utf-8")
+    first = experiment.data.train[1].model_copy(update={"method": method})
+    second = first.model_copy(update={"path": "other.de"})
+
+    def completed(*train: Source, place: str) -> ExperimentConfig:
+        data = experiment.data.model_copy(update={"train": train})
+        return complete(experiment.model_copy(update={"data": data}), tmp_path / place)
+
+    alone = [pairs(completed(first, source, place=f"alone {source.path}")) for source in (first, second)]
+    loaded, load = [], Translator.load
+    monkeypatch.setattr(Translator, "load", lambda *args, **settings: loaded.append(args) or load(*args, **settings))
+    assert pairs(completed(first, second, place="together")) == alone[1]
+    assert pairs(completed(second, first, place="turned")) == alone[0]
+    assert len(loaded) == 2
 
 
 def test_another_text_model_or_method_gives_a_new_translation(
