@@ -112,7 +112,7 @@ def plan(
     """Return the trainings of a grid in the order of its cells.
 
     Args:
-        complete: returns an experiment with synthetic text for its monolingual sources.
+        complete: returns an experiment with the text that models write for its sources.
         trainings: folder of runs and corpora, which grids may share; None is `folder`.
 
     Raises UserError if a corpus cannot be read, if a run directory holds another experiment, or if the experiment does
@@ -206,8 +206,9 @@ class _Corpora:
         self._fingerprints: dict[str, str] = {}
 
     def complete(self, config: ExperimentConfig) -> ExperimentConfig:
-        """Return the experiment with synthetic text for its monolingual sources."""
-        key = config.data.model_dump_json()
+        """Return the experiment with the text that models write for its sources."""
+        # Pairs that overlap with a test keep their targets, as cleaning drops them.
+        key = config.model_dump_json(include={"data": True, "cleaning": {"test_overlap"}})
         if key not in self._data:
             self._data[key] = self._complete(config).data
         return config.model_copy(update={"data": self._data[key]})

@@ -11,9 +11,11 @@ from safetensors.torch import load_file
 
 from tests.translate.experiments.conftest import EXPERIMENT, GRID, Write, jobs_of, run
 from translate.commands.main import main
+from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 from translate.experiments import records
-from translate.experiments.plan import Job
+from translate.experiments.grid import load_grid
+from translate.experiments.plan import Job, plan
 from translate.files import sha256
 from translate.models.folder import TranslationSpec
 from translate.training.run import Run
@@ -91,6 +93,19 @@ def test_changed_text_needs_a_new_training(write: Write, tmp_path: Path) -> None
     before = names(path, tmp_path / "out")
     (tmp_path / "a.en").write_text("eins drei\n" * 3, encoding="utf-8")
     assert not set(before) & set(names(path, tmp_path / "out"))
+
+
+def test_each_text_that_models_write_is_made_for_the_cells_that_train_on_it(write: Write, tmp_path: Path) -> None:
+    """New targets depend on `cleaning.test_overlap`: pairs that it drops keep theirs."""
+    text = GRID.replace("decoding.beam_size = [1, 3]", "cleaning.test_overlap = [true, false]")
+    grid, made = load_grid(write(text.replace("beam_size = 1 }", "test_overlap = true }")), []), []
+
+    def complete(config: ExperimentConfig) -> ExperimentConfig:
+        made.append(config.cleaning.test_overlap)
+        return config
+
+    plan(grid, tmp_path / "out", complete)
+    assert made == [True, False]
 
 
 def test_a_new_value_of_an_axis_keeps_the_other_runs(write: Write, tmp_path: Path) -> None:
