@@ -151,7 +151,8 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         data: the section, not validated; one without a library is returned unchanged.
         where: the beginning of messages.
 
-    Raises UserError if the library cannot be read, a weight names nothing in it, or a text lacks its language.
+    Raises UserError if the library cannot be read, a weight names nothing in it, a text lacks its language, or there is
+    no source to train on.
     """
     if not isinstance(data, dict) or not any(key in data for key in LIBRARY_KEYS):
         return data  # type: ignore[return-value]
@@ -179,7 +180,13 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     rest = {key: value for key, value in data.items() if key not in LIBRARY_KEYS}
     evaluation = list(_evaluation(groups, data, where))
     held_out = {"held_out": [*evaluation, *data.get("held_out", [])]} if evaluation else {}
-    return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])], **held_out}
+    train = [*_chosen(groups, data), *data.get("train", [])]
+    if not train:
+        raise UserError(
+            f"{where}: data.weights chooses no corpus of {name} that fits the languages, and data.train has no source; "
+            "give a group or a corpus a weight above 0"
+        )
+    return {**rest, "train": train, **held_out}
 
 
 def _evaluation(
@@ -236,12 +243,13 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
     weights = data.get("weights", {})
     for group, corpora in groups.items():
         for name, corpus in corpora.items():
-            weight, whole = weights.get(name, weights.get(group, 0)), {**_shared(corpus, data), **corpus}
+            shared = _shared(corpus, data)
+            weight, whole = weights.get(name, weights.get(group, 0)), {**shared, **corpus}
             where = f"{data['library']}: {group}.{name}"
             if weight and _fits(whole, data, where):
                 _refuse_weight(corpus, where)
                 source = {**_source(whole, data), "weight": float(weight)}
-                _check_source(with_codes(source, data), where)
+                _check_source(with_codes(source, data), f"{where} with data.{_kind(corpus)}" if shared else where)
                 yield source
 
 
@@ -256,9 +264,9 @@ def _shared(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any
 
     In data.mono with tables by side, they are those of the side that has its language.
     """
-    if corpus.get("kind", "text") == "text":
+    if _kind(corpus) == "text":
         return dict(data.get("text", {}))
-    if corpus["kind"] != "mono":
+    if _kind(corpus) != "mono":
         return {}
     keys = {key: value for key, value in data.get("mono", {}).items() if key not in _SIDES}
     if not (sides := _by_side(data)):
@@ -266,6 +274,10 @@ def _shared(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any
     fitting = (side for side in sides if data.get(side) == corpus.get("language"))
     side = corpus.get("side") or next(fitting, next(iter(sides)))  # `_fits` refuses the language of another side
     return {**keys, "side": side, **sides.get(side, {})}
+
+
+def _kind(corpus: Mapping[str, Any]) -> object:
+    return corpus.get("kind", "text")
 
 
 def _by_side(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -380,6 +380,12 @@ def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str
     assert said.replace("data.weights.'news'", "'data.weights.news'") in str(caught.value)
 
 
+def test_a_choice_without_a_corpus_is_named(choice: Path) -> None:
+    with pytest.raises(UserError, match=r"data.weights chooses no corpus of .*library.toml .*weight above 0"):
+        load(choice, ["data.train=[]", "data.weights={news=0}"])
+    assert load(choice, ["data.train=[]", "data.weights={first=1}"]).data.train
+
+
 def test_a_weight_that_another_would_replace_is_refused(choice: Path) -> None:
     for table in ("text", "mono", "mono.target"):
         with pytest.raises(UserError, match=rf"data.{table}.weight: data.weights gives .*; remove the key"):
@@ -414,6 +420,19 @@ def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str,
 def test_a_mistake_in_a_corpus_is_found_in_its_library(choice: Path, corpus: str, said: str) -> None:
     library = write(choice.parent / "corpora" / "library.toml", f"[news]\nsecond = {{ {corpus} }}\n")
     assert message(choice).startswith(f"{library}: news.second: {said}")
+
+
+def test_a_mistake_in_the_keys_that_corpora_share_is_not_blamed_on_the_library_alone(choice: Path) -> None:
+    library = choice.parent / "corpora" / "library.toml"
+    for override, where in (
+        ('data.text={modell="a"}', "news.first with data.text: unknown key 'modell'; did you mean 'model'?"),
+        ("data.text={lines=3}", "news.first with data.text: beam_size, lines and synthetic belong to a model"),
+        ('data.mono={model="a",top=3}', "mono.english with data.mono: unknown key 'top'"),
+    ):
+        with pytest.raises(UserError) as caught:
+            load(choice, ["data.weights={mono=1, first=1}", override])
+        assert where in str(caught.value)
+        assert str(caught.value).startswith(f"{library}: ")
 
 
 @pytest.mark.parametrize(
