@@ -330,8 +330,8 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     """Return what earlier scores of a set were made with that the new ones were not."""
     origins = {"model_sha256": "other weights", "decoding": "another search", "engine": "another engine"}
     found = [what for key, what in origins.items() if before.get(key, now[key]) != now[key]]
-    if before.get("precision") != now.get("precision"):
-        found.append("another precision")
+    chosen = {"precision": "another precision", "formality": "another form of address"}  # which may have no value
+    found += [what for key, what in chosen.items() if before.get(key) != now.get(key)]
     if before.get("reranker_sha256") != now.get("reranker_sha256"):
         found.append("another reranker")
     elif before.get("reverse_weight", weight := now.get("reverse_weight")) != weight:

@@ -20,7 +20,7 @@ from translate.commands.main import main
 from translate.commands.systems import SystemOutput
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
-from translate.evaluation.scores import score
+from translate.evaluation.scores import Score, score
 from translate.files import sha256, write_json
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -596,6 +596,28 @@ def test_scores_of_short_lines_and_of_one_line_are_explained(
         assert said.count(f"ref, {system}: the interval is 0") == 1
     assert main(["compare", "a.txt", "b.txt", "--reference", "ref.en"]) == 0
     assert "BLEU is 0 because" in capsys.readouterr().out
+
+
+def test_scores_of_another_form_of_address_are_replaced_as_a_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if the translations in the sample are the same."""
+    (tmp_path / "hypotheses").mkdir()
+    plain = {"model_sha256": "0", "decoding": {}, "engine": "torch"}
+
+    def recorded(origin: dict[str, object], others: dict[str, Score]) -> dict[str, object]:
+        result = Result("small", "model", score(["Ein Hund."], ["Ein Hund."]), others, 1.0)
+        evaluate.write_record(tmp_path, result, origin, [("A dog.", "Ein Hund.")], ["Ein Hund."])
+        found: dict[str, object] = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))["small"]
+        return found
+
+    comet = {"COMET": Score(0.7, "")}
+    assert {"formality", "comet"} <= recorded({**plain, "formality": "formal"}, comet).keys()
+    assert not {"formality", "comet"} & recorded(plain, {}).keys()
+    assert "had scores of another form of address on 'small', which were replaced" in capsys.readouterr().err
+    recorded(plain, comet)
+    assert "comet" in recorded(plain, {})
+    assert "replaced" not in capsys.readouterr().err
 
 
 def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(
