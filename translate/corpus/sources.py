@@ -262,7 +262,7 @@ def _json_record(source: data.RecordSource | data.HubSource, where: str, line: s
 
 def _columns(source: data.RecordSource | data.HubSource, known: list[str]) -> list[str]:
     """Return the columns with the text, as others may hold images; all of them, for the message, if one is missing."""
-    wanted = {column.split(".")[0] for column in (source.source, source.target)}
+    wanted = {column if column in known else column.split(".")[0] for column in (source.source, source.target)}
     return sorted(wanted) if wanted <= set(known) else known
 
 
@@ -272,9 +272,11 @@ def _parquet(path: Path, source: data.RecordSource) -> Iterator[Record]:
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            columns = _columns(source, file.schema_arrow.names)
+            columns = _columns(source, names := file.schema_arrow.names)
+            if twice := [name for name in columns if names.count(name) > 1]:
+                raise UserError(f"{path}: two columns are called {twice[0]!r}; rename one")
             yield from _rows(file.iter_batches(batch_size=_BATCH_ROWS, columns=columns), str(path))
-    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+    except (pyarrow.ArrowException, ValueError) as error:  # ValueError: UTF-8, two fields of one name
         raise UserError(
             f"{path}: not a Parquet file, or damaged: {_one_line(error)}; copy it again, or correct `kind`"
         ) from error
@@ -320,9 +322,12 @@ def _hub_records(source: data.HubSource, dataset: "Dataset") -> Iterator[Record]
 
 
 def _cell(record: object, column: str, where: str, remedy: str) -> str:
-    """Return the text at a dotted column; UserError, with the remedy, if it is missing, or if it is not text."""
+    """Return the text at a dotted column; UserError, with the remedy, if it is missing, or if it is not text.
+
+    A flat table may have dots in its names too, as `pandas.json_normalize` writes them.
+    """
     value = record
-    for key in column.split("."):
+    for key in [column] if isinstance(record, dict) and column in record else column.split("."):
         if not isinstance(value, dict) or key not in value:
             known = ", ".join(value) if isinstance(value, dict) else f"a value of type {type(value).__name__}"
             raise UserError(f"{where}: there is no {column!r}: at {key!r} it holds {known}; {remedy}")

@@ -9,7 +9,7 @@ import lzma
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -371,6 +371,31 @@ def test_a_missing_parquet_column_is_named_with_the_existing_ones(tmp_path: Path
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
     source = RecordSource(kind="parquet", path="a.parquet", source="de", target="fr")
     assert "row 1: there is no 'fr': at 'fr' it holds de, en" in problem(source, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_a_column_may_have_a_dot_in_its_name(tmp_path: Path, kind: Literal["parquet", "jsonl"]) -> None:
+    """As pandas.json_normalize names them; beside it, a nested column of the same path is none."""
+    rows = [{"text.de": de, "text.en": en, "text": {"de": "x", "fr": en}} for de, en in PAIRS]
+    write_parquet(tmp_path, rows)
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for target in ("text.en", "text.fr"):
+        source = RecordSource(kind=kind, path=f"a.{kind}", source="text.de", target=target)
+        assert list(read_pairs(source, tmp_path)) == PAIRS
+
+
+def test_parquet_with_two_columns_of_one_name_is_refused(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    columns, names = [pyarrow.array([text]) for text in ("ja", "yes", "oui")], ["de", "en", "de"]
+    nested = pyarrow.StructArray.from_arrays(columns, names=names)
+    for name, table in (("flat", pyarrow.table(columns, names)), ("nested", pyarrow.table({"both": nested}))):
+        pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+    flat = RecordSource(kind="parquet", path="flat.parquet", source="de", target="en")
+    assert problem(flat, tmp_path) == f"{tmp_path}/flat.parquet: two columns are called 'de'; rename one"
+    both = RecordSource(kind="parquet", path="nested.parquet", source="both.de", target="both.en")
+    assert "nested.parquet: not a Parquet file, or damaged" in problem(both, tmp_path)
 
 
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
