@@ -154,6 +154,8 @@ def text_file(path: str, root: Path) -> Path:
         root: folder that relative paths start at.
     """
     found = _below(path, root)
+    if not found.exists() and _MADE.search(found.name):
+        raise UserError(f"{found}: no such file; run `translate prepare` with the experiment file, which makes it")
     if not found.exists():
         hint = "" if root == Path() else ", or data.root, the folder of relative paths"
         raise UserError(f"{found}: no such file; correct the path{hint}")

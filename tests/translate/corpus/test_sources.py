@@ -20,6 +20,7 @@ from translate.config.schema import (
     CleaningConfig,
     GrammarSource,
     HubSource,
+    MonoSource,
     RecordSource,
     SacrebleuSource,
     Source,
@@ -172,6 +173,19 @@ def test_a_missing_file_is_named_with_the_setting_of_its_folder(tmp_path: Path, 
     message = problem(source, tmp_path)
     assert message.startswith(f"{tmp_path / 'a.'}")
     assert "data.root" in message
+
+
+def test_text_that_a_model_wrote_is_made_again(tmp_path: Path) -> None:
+    """The config.json of a run names it, and a corpus that is prepared from that does not make it."""
+    write_text(tmp_path, PAIRS)
+    pairs = TextSource(source="a.de", target="a.en", model="m", synthetic="a.0123456789abcdef.jsonl")
+    text = MonoSource(kind="mono", path="a.en", model="m", synthetic="a.0123456789abcdef.txt")
+    for source in (pairs, text):
+        for read in (read_pairs, identity):
+            with pytest.raises(UserError, match=r"no such file; run `translate prepare` with the experiment file"):
+                read(source, tmp_path)
+    own = text.model_copy(update={"synthetic": "mine.txt"})
+    assert "mine.txt: no such file; correct the path" in problem(own, tmp_path)
 
 
 def test_a_folder_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
