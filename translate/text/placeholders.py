@@ -99,10 +99,11 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 # Finding placeholders
 
-# Forms of a plural as Symfony, Laravel and vue-i18n have them: a whole text with bars, {0} None|[1,*] Some.
+# Forms of a plural as Symfony, Laravel and vue-i18n have them: a whole text with bars, {0} None|[1,*] Some. So are the
+# kinds of files with their patterns in dialogs of .NET, Text files|*.txt|All files|*.*
 _SELECTOR = r"(?:\{\d+\}|[\[\]]\s?-?(?:\d+|Inf)\s?,\s?(?:\d+|\*|\+?Inf)\s?[\[\]])"
 _CODES_IN_FORM = r"\{\{?\s?[\w.$]+\s?\}\}?|<g+x*\d+/>|</?(?!g+x*\d)[A-Za-z][^<>|\n]*>"
-_FORM = rf"(?=\s*{_SELECTOR}|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
+_FORM = rf"(?=\s*(?:{_SELECTOR}|\*\.)|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
 _FORMS = rf"\A(?![`$\\*!\]])(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
 # Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
@@ -408,7 +409,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         n_before = len(code) - len(link[0])
         return [(start + n_before, stop + n_before)] if any(map(str.isalpha, link["wiki_text"])) else []
     if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
-        return [form.span("text") for form in _FORM_WITH_TEXT.finditer(code) if form["text"]]
+        forms = _FORM_WITH_TEXT.finditer(code)
+        return [form.span("text") for form in forms if form["text"] and not form["text"].startswith("*.")]
     if code.startswith("<"):
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):

@@ -338,6 +338,7 @@ def test_the_forms_of_a_choice_are_texts(choice: str, forms: list[str]) -> None:
     ("text", "forms"),
     [
         ("{0} Keine|{1} Eins|[2,*] Viele", ["Keine", "Eins", "Viele"]),
+        ("Bilder (*.png)|*.png; *.jpg|Alle Dateien|*.*", ["Bilder (*.png)", "Alle Dateien"]),  # kinds of files in .NET
         ("{0} Keine Äpfel | {1} Ein Apfel| ]1,Inf[ %count% Äpfel", ["Keine Äpfel", "Ein Apfel", "%count% Äpfel"]),
         ("Ein Apfel|{{ count }} Äpfel", ["Ein Apfel", "{{ count }} Äpfel"]),
         ("<b>Ein Apfel</b>|viele <i>Äpfel</i>, <g2/>", ["<b>Ein Apfel</b>", "viele <i>Äpfel</i>, <g2/>"]),
