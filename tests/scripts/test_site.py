@@ -25,7 +25,6 @@ PAGES = (
     "results.html",
 )
 _SCALES = "all => all.map((e) => e.getBoundingClientRect().width / e.naturalWidth)"
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +67,7 @@ def test_inline_code_breaks_only_after_marks_that_join_words() -> None:
     assert program("docs_code").on_page_content(wrapped) == wrapped.replace("\n", "\n<wbr>").replace("/d", "/<wbr>d")
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize(("width", "theme"), [(390, "light"), (1400, "dark")])
 def test_pages_fit_the_window_and_have_enough_contrast(
     request: pytest.FixtureRequest,
     browser: "sync_api.Browser",
@@ -77,7 +75,7 @@ def test_pages_fit_the_window_and_have_enough_contrast(
     width: int,
     theme: Literal["light", "dark"],
 ) -> None:
-    """With `--screenshots FOLDER`, also take pictures."""
+    """No width has texts of its own, and no theme a layout. With `--screenshots FOLDER`, also take pictures."""
     place, said = request.config.getoption("screenshots"), list[str]()
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
     page.on("console", lambda message: said.append(message.text))
