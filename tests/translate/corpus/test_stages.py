@@ -59,8 +59,8 @@ def test_any_number_of_workers_gives_the_same_corpus(
     two_sources: Sequence[Sequence[Pair]], tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     recipe = Recipe.of(experiment(tmp_path, two_sources), TEST, 3)
-    alone, *others = (everything(stages.clean(recipe, tmp_path, n_workers=n), tokenizer) for n in (0, 1, 3))
-    assert all(other == alone for other in others)
+    alone, shared = (everything(stages.clean(recipe, tmp_path, n_workers=n), tokenizer) for n in (0, 2))
+    assert shared == alone
 
 
 @pytest.fixture
