@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from translate.errors import UserError
 from translate.files import DAMAGED, OPENERS, cannot_read
+from translate.text.languages import lookup
 
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _CODES = ("bpt", "ept", "it", "ph", "ut")  # native code of other formats
@@ -80,8 +81,7 @@ def _text_in(language: str, texts: Mapping[str, str]) -> str:
     """Return the first text in a language or one of its regions, or else in the language of a region, or ""."""
     wanted = _spelled(language)
     within = (text for known, text in texts.items() if f"{known}-".startswith(f"{wanted}-"))
-    around = (text for known, text in texts.items() if f"{wanted}-".startswith(f"{known}-"))
-    return next(within, next(around, ""))
+    return next(within, "") or texts.get(lookup(language, texts) or "", "")
 
 
 def _text(segment: ElementTree.Element) -> Iterator[str]:

@@ -45,6 +45,7 @@ REGIONS = """<tmx><body>
 <tuv xml:lang="en_US"><seg>bus</seg></tuv></tu>
 <tu><tuv xml:lang="pt"><seg>casa</seg></tuv><tuv xml:lang="EN-us"><seg>house</seg></tuv></tu>
 <tu><tuv xml:lang="pt-PT"><seg>comboio</seg></tuv><tuv xml:lang="en"><seg>train</seg></tuv></tu>
+<tu><tuv xml:lang="zh"><seg>\u8fd9</seg></tuv><tuv xml:lang="en"><seg>this</seg></tuv></tu>
 </body></tmx>"""
 
 
@@ -55,6 +56,7 @@ REGIONS = """<tmx><body>
         ("pt-BR", "en-US", [("ônibus", "bus"), ("casa", "house")]),
         ("PT_pt", "en", [("autocarro", "bus"), ("casa", "house"), ("comboio", "train")]),
         ("pt-AO", "en", [("casa", "house")]),
+        ("zh-SG", "en", [("\u8fd9", "this")]),  # in the script of "zh", and "zh-TW" is not
     ],
 )
 def test_a_language_may_be_one_in_a_region(
@@ -66,6 +68,9 @@ def test_a_language_may_be_one_in_a_region(
 
 
 def test_a_memory_in_other_languages_is_refused(memory: Path, tmp_path: Path) -> None:
+    (tmp_path / "regions.tmx").write_text(REGIONS, encoding="utf-8")
+    with pytest.raises(UserError, match="no unit in 'zh-TW' and 'en'"):
+        list(pairs(tmp_path / "regions.tmx", "zh-TW", "en"))
     with pytest.raises(UserError, match=r"memory.tmx: has no unit in 'de' and 'p'.*languages are de, de-de, en, en-gb"):
         list(pairs(memory, "de", "p"))  # the beginning of a code is no language
     (tmp_path / "empty.tmx").write_text("<tmx><header/><body/></tmx>")
