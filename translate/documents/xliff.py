@@ -6,12 +6,14 @@ are final, they are marked as made by a machine: in XLIFF 1 by state="needs-revi
 state-qualifier="mt-suggestion", in XLIFF 2 by state="translated" and subState="translate:mt".
 
 Codes that open and close formatting are a pair in a text, however the file writes them: as one element (g, pc), as two
-(bx and ex, bpt and ept, sc and ec), or as two placeholders whose native codes are tags, such as <b> and </b>.
+(bx and ex, bpt and ept, sc and ec), as two placeholders whose native codes are tags, such as <b> and </b>, or as text,
+as Phrase does: {b>words<b}.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 from translate.documents.document import Reading, Unit
@@ -39,6 +41,8 @@ _OPENING = {"bx": "rid", "bpt": "rid", "sc": "id", "sm": "id"}  # and the attrib
 _CLOSING = {"ex": "rid", "ept": "rid", "ec": "startRef", "em": "startRef"}
 _TAG = re.compile(r"<(/?)(\w[\w:.-]*)(?:\s[^<>]*)?(?<!/)>")  # a native code that is one half of a pair
 _SIZES = "{urn:oasis:names:tc:xliff:sizerestriction:2.0}"
+_PHRASE = "{http://www.memsource.com/mxlf/"
+_CODE_AS_TEXT = re.compile(r"\{(?P<opens>\w{1,9})>|<(?P<closes>\w{1,9})\}")  # of Phrase
 _ITS = "{http://www.w3.org/2005/11/its}translate"
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
@@ -325,6 +329,7 @@ class _Reader:
         self._context = [_Context()]
         self._unit = ""  # id of the unit of a segment
         self._version = ""
+        self._has_codes_as_text = False
         self._languages: _Languages | None = None
         self._counts_characters = True  # in sizes of XLIFF 2, whose unit each file may say
 
@@ -361,6 +366,7 @@ class _Reader:
         self._version = token.attributes.get("version", "")
         if token.name != "xliff" or self._version not in ("1.0", "1.1", "1.2", "2.0", "2.1", "2.2"):
             raise UserError(f"{self._reading.name}: is no XLIFF 1.0 to 1.2 or 2.0 to 2.2; export it in one of these")
+        self._has_codes_as_text = any(name.startswith(_PHRASE) for name in token.attributes)
 
     def _outside(self, token: Token) -> None:
         """Copy a token outside of units."""
@@ -448,6 +454,8 @@ class _Reader:
 
     def _text(self, source: Sequence[Token], target: Sequence[Token], context: _Context, place: Place) -> _Text:
         """Return the text of a source, with its target in the file."""
+        if self._has_codes_as_text:
+            source, target = _with_elements(source), _with_elements(target)
         pieces = contents(_atoms(source, place), place, not context.preserves)
         old = b"".join(token.raw for token in target)
         if not old.strip():
@@ -457,6 +465,45 @@ class _Reader:
             return _Text(pieces, old)
         whole = Content(_atoms(target, place), place, not context.preserves)
         return _Text(pieces, old, next((piece for piece in found if isinstance(piece, Content)), whole))
+
+
+def _with_elements(inside: Sequence[Token]) -> list[Token]:
+    """Return the content of a source with elements for codes that are written as text."""
+    out = list[Token]()
+    for is_text, group in groupby(inside, lambda token: token.kind is Kind.TEXT):
+        same = list(group)
+        out += _with_codes(same) if is_text else same
+    return out
+
+
+def _with_codes(texts: Sequence[Token]) -> Iterator[Token]:
+    """Yield texts beside each other with elements for the codes in them."""
+    text, end = "".join(token.text for token in texts), 0
+    codes = list(_CODE_AS_TEXT.finditer(text))
+    if any(token.text.encode() != token.raw and not token.raw.startswith(b"&") for token in texts) or not codes:
+        yield from texts
+        return
+    for code in codes:
+        yield from _sliced(texts, end, code.start())
+        own, end = list(_sliced(texts, *code.span())), code.end()
+        name, number = ("bpt", code["opens"]) if code["opens"] else ("ept", code["closes"])
+        raw = b"".join(token.raw for token in own)
+        yield Token(Kind.START, raw, own[0].start, name, {"id": number, "rid": number})
+        yield Token(Kind.END, b"", own[0].start + len(raw), name)
+    yield from _sliced(texts, end, len(text))
+
+
+def _sliced(texts: Sequence[Token], start: int, stop: int) -> Iterator[Token]:
+    """Yield the part of texts from one character to another; a reference is one character."""
+    place = 0
+    for token in texts:
+        a, b = max(start - place, 0), min(stop - place, len(token.text))
+        if a < b and token.raw.startswith(b"&"):
+            yield token
+        elif a < b:
+            raw = token.text[a:b].encode()
+            yield token._replace(raw=raw, text=token.text[a:b], start=token.start + len(token.text[:a].encode()))
+        place += len(token.text)
 
 
 def _shown(pieces: Sequence[Piece]) -> list[object]:

@@ -451,3 +451,30 @@ def test_a_translation_that_is_longer_than_the_file_allows_is_reported(body: str
     assert translated(data.encode(), reading, upper).count(b"<target") == n_written
     what = "is not translated, as the translation has more than 5 characters, which the file does not allow here"
     assert reports == [] if n_written else [f"a.xlf, unit a: {what}"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target"),
+    [
+        ("Die {b>rote&lt;b} Tür", "Die <g1>rote</g1> Tür", "TÜR {b>ROTE&lt;b} DIE"),
+        (
+            "{b&gt;{i>Rot&lt;i}&lt;b} &amp; {1>da&lt;1}",
+            "<g1><g2>Rot</g2></g1> & <g3>da</g3>",
+            "{1>DA&lt;1} &amp; {b&gt;{i>ROT&lt;i}&lt;b}",
+        ),
+        ("Ja {b>da", "Ja <g1></g1>da", "DA {b> JA"),
+        ("a &lt; b", "a < b", "B &lt; A"),
+    ],
+)
+def test_codes_that_phrase_writes_as_text_are_pairs(source: str, text: str, target: str) -> None:
+    start = '<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"'
+    unit = f'<trans-unit id="a"><source>{source}</source><target/></trans-unit>'
+    languages = 'source-language="de" target-language="en"'
+    body = f'<file original="a" datatype="x" {languages}><body>{unit}</body></file></xliff>'
+    reading = Reading(name="a.mxliff", source="de", target="en")
+    for phrase in ("", ' xmlns:m="http://www.memsource.com/mxlf/2.0" m:version="2.4"'):
+        data = f"{start}{phrase}>{body}".encode()
+        (found,) = read(data, reading).units
+        assert (found.text == text) == bool(phrase or "g1" not in text)
+        assert read(data, reading).write([None]) == data
+    assert f">{target}</target>".encode() in translated(data, reading, reverse)
