@@ -128,6 +128,7 @@ _LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.m
 _CONTROLS = re.compile(
     r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
 )
+_IMPORTED = re.compile(rb"<(?:\w+:)?altChunk\s")
 _CUSTOM = re.compile("(?:application|text)/xml")  # of parts with custom XML
 _EMBEDDED = re.compile(  # the suffix ".main+xml" is that of a part, not of a file
     r"application/vnd\.openxmlformats-officedocument\."
@@ -289,7 +290,13 @@ def _parts(archive: Archive, types: Mapping[str, str], reading: Reading, kept: N
         code.read(archive.read(part), reading, part)
     controls = Bindings()
     for part in (part for part, kind in types.items() if _CONTROLS.search(kind)):
-        controls.read(archive.read(part), f"{reading.name}: {part}", _PREFIXES)
+        data = archive.read(part)
+        controls.read(data, f"{reading.name}: {part}", _PREFIXES)
+        if _IMPORTED.search(data):
+            reading.report(
+                f"{reading.name}, {part}: a page of HTML or another file that Word imports when it opens the document "
+                "is not translated; save the document in Word to have its text in it"
+            )
     sheets = (part for part, kind in types.items() if kind.endswith("spreadsheetml.worksheet+xml"))
     has_results = any(_TEXT_RESULT.search(archive.read(part)) for part in sheets)
     names_source = re.compile(rb"""["']%s\b""" % re.escape(reading.source.encode()), re.IGNORECASE)

@@ -998,3 +998,12 @@ def test_a_text_of_custom_xml_is_translated_with_the_control_that_shows_it() -> 
     assert done.read("customXml/item1.xml").decode() == first + second + last
     assert done.read("customXml/item2.xml") == b"<plan><title>das alte Haus</title></plan>"
     assert translated(data, "a.docx", lambda text: text) == data
+
+
+def test_a_file_that_word_imports_is_reported() -> None:
+    reports = list[str]()
+    reading = Reading(name="a.docx", source="de", target="en", report=reports.append)
+    for chunk, n_reports in (("", 0), ('<w:altChunk r:id="r1"/>', 1)):
+        assert [unit.text for unit in read(document(run("Haus"), chunk), reading).units] == ["Haus"]
+        assert len(reports) == n_reports
+    assert reports[0].startswith("a.docx, text/main.xml: a page of HTML or another file that Word imports")
