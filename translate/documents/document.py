@@ -151,7 +151,7 @@ _OTHERS = {
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
     **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc"),
+        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".scc", ".smi", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }

@@ -154,6 +154,7 @@ def test_a_text_whose_tags_are_wrong_stays_and_is_reported(
         ("letter.docm", "save it as .docx, without macros"),
         ("book.odm", "save it as .docx or .odt"),
         ("song.lrc", "as plain text with --format text"),
+        ("film.scc", "as plain text with --format text"),
         ("paper.pdf", "its text, such as pdftotext gives"),
         ("letter.pages", "export it as a file of Word"),
         ("settings.plist", "as plain text with --format text"),
