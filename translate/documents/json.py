@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r'\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])')
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# The header of a PO file, in which other programs than those of gettext look up the translations of sources.
+_GETTEXT = re.compile(r'"[Pp]lural[-_][Ff]orms"\s*:\s*"\s*nplurals\s*=')
 IDENTIFIER = re.compile(r"(?a)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[a-z][a-z0-9]+(?:\.[a-z]\w+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
 
@@ -142,6 +144,8 @@ def read(data: bytes, reading: Reading) -> Values:
         scalars = [part for part in root.parts if part.kind in _SCALARS]
         messages: list[tuple[Key, Node]] = [((part.key,), part) for part in scalars if not part.key.startswith("@")]
         stated = root.member("@@locale")
+    elif _GETTEXT.search(file.text):
+        raise UserError(f"{reading.name}: is made of a PO file; translate that file, and make this one of it again")
     else:
         stated, translations = root.member("locale"), root.member("translations")
         if stated and translations:

@@ -183,6 +183,20 @@ def test_what_is_not_json_is_one_sentence(text: str) -> None:
         texts("a.json", text.encode())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"locale_data": {"messages": {"": {"plural_forms": "nplurals=2; plural=(n != 1);"}, "One": [""]}}}',  # Jed
+        '{"": {"language": "de", "plural-forms": "nplurals=2; plural=n>1;"}, "One": "Eins"}',  # gettext.js
+        '{"headers": {"Plural-Forms": " nplurals=1; plural=0"}, "translations": {}}',  # gettext-parser
+    ],
+)
+def test_a_file_made_of_po_is_refused(text: str) -> None:
+    """Its keys are the sources, and its header would be translated."""
+    with pytest.raises(UserError, match=r"^a\.json: is made of a PO file; translate that file"):
+        texts("a.json", text.encode())
+
+
 def test_depth_is_no_limit() -> None:
     data = b"[" * 100_000 + b'"a"' + b"]" * 100_000
     assert translated("a.json", data, upper) == data.replace(b"a", b"A")
