@@ -145,24 +145,66 @@ class Plain:
         return text
 
 
-def plain(text: str, codes: FindCodes, tag: str) -> Plain:
+def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> Plain:
     """Return a text as it is translated.
 
     Args:
         codes: finds what a translation must have exactly as often.
         tag: name of the tags of objects; see `tag_name`.
+        has_marks: whether formatting of Markdown is one, as in messages of many programs.
     """
     spans = codes(text)
+    marks = _pairs_of_marks(text, spans) if has_marks and _MAY_BE_MARKED.search(text) else []
+    inside = [mark for pair in marks for mark in pair]
+    spans = [(a, b) for a, b in spans if not any(start <= a and b <= stop for start, stop in inside)]
     shown, held = text, dict[str, str]()
-    for everything in (False, True) if spans else ():
+    for everything in (False, True) if spans or marks else ():
         known = set() if everything else set(placeholder_spans(text))
         objects = [span for span in spans if span not in known]
         edits = [Edit(start, stop, f"<{tag}{n}/>") for n, (start, stop) in enumerate(objects, start=1)]
+        for n, (opening, closing) in enumerate(marks, start=len(objects) + 1):
+            edits += [Edit(*opening, f"<{tag}{n}>"), Edit(*closing, f"</{tag}{n}>")]
         shown, held = edited(text, edits), {edit.text: text[edit.start : edit.stop] for edit in edits}
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
     return Plain(text, shown, held, codes)
+
+
+# Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.
+_MAY_BE_MARKED = re.compile(r"[*_~]|\]\(")
+_EMPHASIS = re.compile(
+    r"(?<![\w\\*_~])(?P<mark>\*\*\*|\*\*?|_|~~)(?=[^\s*_~])[^*_~\n]{0,500}[^\s\\*_~](?P=mark)(?![\w*_~])"
+)
+_LINK = re.compile(r"(?<![\w!\]\\])\[[^\[\]\n]{1,500}(?<!\\)(?P<target>\]\([^\s()]{1,500}\))")
+
+
+def _pairs_of_marks(text: str, codes: Sequence[Span]) -> list[tuple[Span, Span]]:
+    """Return where the formatting of a text begins and ends; no pair crosses another, or begins or ends in a code."""
+    held = outermost([*codes, *(span for span in placeholder_spans(text) if text[span[0]] == "`")])
+    stops = [stop for _, stop in held]
+    found, around = list[tuple[Span, Span]](), list[tuple[Span, Span]]()
+    matches = [*_EMPHASIS.finditer(text), *_LINK.finditer(text)]
+    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
+        start, stop = match.span()
+        opening = start, start + (len(match["mark"]) if match.re is _EMPHASIS else 1)
+        closing = (stop - len(match["mark"]), stop) if match.re is _EMPHASIS else match.span("target")
+        while around and around[-1][1][1] <= start:
+            around.pop()
+        crosses = bool(around) and not around[-1][0][1] <= start < stop <= around[-1][1][0]
+        is_code = any(
+            _is_cut(held[n : n + 2], mark) for mark in (opening, closing) for n in [bisect.bisect_right(stops, mark[0])]
+        )
+        if not crosses and not is_code and any(map(str.isalpha, text[opening[1] : closing[0]])):
+            found.append((opening, closing))
+            around.append(found[-1])
+    return found
+
+
+def _is_cut(codes: Sequence[Span], mark: Span) -> bool:
+    """Return whether a mark has a part of a code, and not all of it."""
+    start, stop = mark
+    return any(a < stop and start < b and not (start <= a and b <= stop) for a, b in codes)
 
 
 def tag_name(text: str) -> str:

@@ -40,6 +40,32 @@ def test_prose_has_no_codes(text: str) -> None:
     assert variables(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**Bold** and _slanted_ {x}", "<g1>Bold</g1> and <g2>slanted</g2> {x}"),
+        ("See [the page]({url}).", "See <g1>the page</g1>."),
+        ("~~Old {x}~~ **[a b](c)**", "<g1>Old {x}</g1> <g2><g3>a b</g3></g2>"),
+        ("**Note:** {n, plural, other {**a**}}", "<g1>Note:</g1> {n, plural, other {**a**}}"),
+        ("$t(k) *a* **{x}**", "<g1/> <g2>a</g2> <g3>{x}</g3>"),
+        *(
+            (text, text)
+            for text in ("2*3*4", "snake_case_name", "__init__", "_File _Edit", "* a *", r"\*no\*", "`**x**`")
+        ),
+        *((text, text) for text in ("[1](2)", "<a_b>x</a_b_c>", "![a](b)")),
+    ],
+)
+def test_formatting_of_markdown_is_a_pair(text: str, shown: str) -> None:
+    body = plain(text, variables, "g")
+    assert body.text == shown
+    assert body.restored(f"{shown}!") == f"{text}!"
+    assert body.tagged(text) == shown
+    if shown != text:
+        assert plain(text, variables, "g", has_marks=False).text != shown
+        with pytest.raises(UnwritableError):
+            body.restored(shown.replace("</g", "<g"))
+
+
 @pytest.mark.parametrize("lost", ["{x}", "=0 ", "<b>"])
 def test_the_codes_of_each_branch_are_held(lost: str) -> None:
     message = "{n, plural, =0 {<b>none</b>} other {# in {s, select, a {b {x}} other {c}}}}"
