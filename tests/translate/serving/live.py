@@ -91,6 +91,20 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.005)
 
 
+def workers(parent: int | None) -> list[int]:
+    """The worker processes of a server, None for all; multiprocessing starts another one that tracks resources."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_text()
+        except OSError:
+            continue
+        if parent in (None, int(status[1])) and "spawn_main" in command and status[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
 WORDS = "der die das Hund Katze Kind Vogel läuft singt schläft im am Haus Garten See und".split()  # noqa: SIM905
 
 

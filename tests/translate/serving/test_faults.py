@@ -22,7 +22,7 @@ from fastapi.exceptions import RequestValidationError
 
 from tests import forks
 from tests.translate.conftest import random_model
-from tests.translate.serving.live import Live, book, live, until
+from tests.translate.serving.live import Live, book, live, until, workers
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
@@ -651,24 +651,17 @@ sys.exit(main(["serve", "--port", "0", "--model", sys.argv[1]]))
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_worker_that_is_killed_is_replaced(options: ServeOptions) -> None:
+def test_a_worker_that_is_killed_is_replaced_and_all_stop_when_their_parent_is_killed(options: ServeOptions) -> None:
+    """They went on without it, and the server could not be started again on its address."""
     with started(options) as (process, url, said):
         with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(verify=False, retries=3)) as http:
             assert http.get("/health").status_code == 200
-            before = workers(process.pid)
-            os.kill(before[0], signal.SIGKILL)
-            until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
+            before = {*workers(process.pid)}
+            killed = min(before)
+            os.kill(killed, signal.SIGKILL)
+            until(lambda: {*workers(process.pid)} - before, 60)
             assert httpx.get(f"{url}/languages", timeout=60, verify=False).status_code == 200
-        process.terminate()
-        assert process.wait(60) == 0
-        assert workers(process.pid) == []
-        until(lambda: any(f"Child process [{before[0]}] died" in line for line in said))
-
-
-def test_workers_stop_when_their_parent_is_killed(options: ServeOptions) -> None:
-    """They went on without it, and the server could not be started again on its address."""
-    with started(options) as (process, url, _):
-        assert httpx.get(f"{url}/health", timeout=60, verify=False).status_code == 200
+        until(lambda: any(f"Child process [{killed}] died" in line for line in said))
         left = {*workers(process.pid)}
         process.kill()
         try:
@@ -676,20 +669,6 @@ def test_workers_stop_when_their_parent_is_killed(options: ServeOptions) -> None
         finally:
             for pid in left.intersection(workers(None)):
                 os.kill(pid, signal.SIGKILL)
-
-
-def workers(parent: int | None) -> list[int]:
-    """The worker processes of a server, None for all; multiprocessing starts another one that tracks resources."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (folder / "cmdline").read_text()
-        except OSError:
-            continue
-        if parent in (None, int(status[1])) and "spawn_main" in command and status[0] != "Z":
-            found.append(int(folder.name))
-    return found
 
 
 def test_an_error_does_not_end_the_cleanup_loop() -> None:

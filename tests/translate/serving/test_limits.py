@@ -26,7 +26,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.translate.serving.live import Live, live, until
+from tests.translate.serving.live import Live, live, until, workers
 from translate.inference import pipeline
 from translate.inference.translator import Translator
 from translate.serving import files, limits, schemas
@@ -136,16 +136,16 @@ pipeline.missing = endless
 """
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGHUP, 2)])
+@pytest.mark.parametrize(("number", "n_workers"), [(signal.SIGTERM, 1), (signal.SIGHUP, 2)])
 def test_a_signal_ends_a_server_whose_thread_is_busy(
-    options: ServeOptions, tmp_path: Path, number: signal.Signals, workers: int
+    options: ServeOptions, tmp_path: Path, number: signal.Signals, n_workers: int
 ) -> None:
     """It waited for the thread for ever."""
     mark, temporary = tmp_path / "begun", tmp_path / "temporary"
     temporary.mkdir()
     (tmp_path / "sitecustomize.py").write_text(BUSY.format(mark=str(mark)), encoding="utf-8")
     assert options.model
-    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", str(workers), "--grace", "1"]
+    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", str(n_workers), "--grace", "1"]
     root = Path(__file__).parents[3]
     paths = os.pathsep.join(map(str, (tmp_path, root)))
     environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(temporary)}
@@ -163,8 +163,10 @@ def test_a_signal_ends_a_server_whose_thread_is_busy(
             body = {"q": GERMAN, "source": "de", "target": "en"}
             answer = pool.submit(lambda: httpx.post(f"{url}/translate", json=body, timeout=60, verify=False))
             until(mark.exists, 60)
+            served = workers(process.pid)
             process.send_signal(number)
             assert process.wait(60) == 0
+            assert not {*served}.intersection(workers(None))
             with contextlib.suppress(httpx.HTTPError):
                 assert answer.result().status_code == 503
     assert list(temporary.glob("translate-serve-*")) == []
