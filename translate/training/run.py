@@ -126,11 +126,16 @@ class Run:
             raise UserError(f"{self.folder}: safetensors needs a path in UTF-8; name another --run")
         if self.has_begun:
             before = parse(load_json(self.config), str(self.config))
-            changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE_ON_RESUME)
-            if changed:
+            if changed := _changed(before, config):
                 same = f"continue with those in {self.config}, --set included, or " if resume else ""
                 raise UserError(
                     f"{self.folder}: its run has other settings ({', '.join(changed)}); {same}name another --run"
+                )
+            if changed := _changed(before, config, made=True):
+                raise UserError(
+                    f"{self.folder}: models would write other text for it than its run began with "
+                    f"({', '.join(changed)}): a text, a model or the weight of a source has changed; restore it, or "
+                    "name another --run"
                 )
             if not resume:
                 raise UserError(f"{self.folder}: already contains a run; continue with --resume, or name another --run")
@@ -143,7 +148,7 @@ class Run:
                 raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 
     def begin(self, config: ExperimentConfig, facts: Record, peak: float) -> None:
-        """Write config.json and manifest.json, or add a start to the manifest; call `check` first.
+        """Write config.json and manifest.json, or add a start to the manifest; call `check_settings` first.
 
         Args:
             facts: model, data and parent, for the manifest.
@@ -253,14 +258,23 @@ class Run:
                 files.write_text(self.metrics, "".join(json.dumps(record) + "\n" for record in stay))
 
 
-def _resolved(config: ExperimentConfig) -> Record:
-    """Return the settings, with all fields of the architecture in place of a preset and the fields that differ."""
+def _changed(before: ExperimentConfig, now: ExperimentConfig, *, made: bool = False) -> list[str]:
+    """Return the settings that differ and may not change when a run is resumed; see `_resolved`."""
+    return sorted(differing(_resolved(before, made=made), _resolved(now, made=made)).keys() - FREE_ON_RESUME)
+
+
+def _resolved(config: ExperimentConfig, *, made: bool) -> Record:
+    """Return the settings, with all fields of the architecture in place of a preset and the fields that differ.
+
+    Args:
+        made: whether files of text that models write are included, whose names depend on texts and models.
+    """
     architecture = asdict(config.model.architecture(config.tokenizer.vocab_size))
     del architecture["vocab_size"]  # tokenizer.vocab_size
     settings = config.model_dump()
     for source in (*settings["data"]["train"], *(settings["data"]["replay"] or {}).get("sources", ())):
-        if source.get("synthetic"):
-            source["synthetic"] = without_place(source["synthetic"])
+        if source.get("synthetic") and (name := without_place(source["synthetic"])) != source["synthetic"]:
+            source["synthetic"] = name if made else None
     return settings | {"model": architecture}
 
 

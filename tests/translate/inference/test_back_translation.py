@@ -242,6 +242,22 @@ def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
     run.check_settings(there, resume=True)
 
 
+def test_a_run_is_not_continued_on_other_text_of_a_model(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    """It is refused before that is written, and not as another setting, which the user has not changed."""
+    run, before = Run(tmp_path / "run"), planned(experiment, tmp_path).config
+    run.checkpoints.mkdir(parents=True)
+    write_json(run.config, before.model_dump(mode="json"))
+    run.check_settings(before, resume=True)
+    text = tmp_path / "data" / "mono.de"
+    text.write_text("".join(f"{line}\n" for line in NATURAL[1:]), encoding="utf-8")
+    with pytest.raises(UserError, match=r"models would write other text .*\(data.train\): a text, a model"):
+        run.check_settings(planned(experiment, tmp_path).config, resume=True)
+    mono = experiment.data.train[1].model_copy(update={"method": "greedy"})
+    data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
+    with pytest.raises(UserError, match=r"other settings \(data.train\)"):
+        run.check_settings(planned(experiment.model_copy(update={"data": data}), tmp_path).config, resume=True)
+
+
 @pytest.fixture
 def paired(experiment: ExperimentConfig, model: Path) -> ExperimentConfig:
     """German to English, with pairs whose targets the de-en model writes anew; two of them have an empty side."""
