@@ -368,9 +368,18 @@ def read_lines(path: Path) -> Iterator[str]:
             for n, line in enumerate(io.BufferedReader(file), start=1):
                 yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
     except DAMAGED as error:
-        raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
+        raise UserError(_damaged(path, n, error)) from error
     except OSError as error:
-        raise UserError(cannot_read(path, error)) from error
+        # bz2 has no error of its own for what is no bz2 file.
+        is_damaged = error.errno is None and path.suffix.lower() in OPENERS
+        raise UserError(_damaged(path, n, error) if is_damaged else cannot_read(path, error)) from error
+
+
+def _damaged(path: Path, n_lines: int, error: Exception) -> str:
+    return (
+        f"{path}: the compressed file is damaged or cut off after line {n_lines}: {error}; copy it again, or rename it "
+        "if it is not compressed"
+    )
 
 
 def read_bytes(path: Path) -> bytes:

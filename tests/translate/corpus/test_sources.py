@@ -148,7 +148,9 @@ def test_a_cut_off_compressed_file_is_named(tmp_path: Path, suffix: str) -> None
 def test_a_file_that_is_not_compressed_as_its_name_says_is_named(tmp_path: Path, suffix: str) -> None:
     source = write_text(tmp_path, PAIRS, suffix)
     (tmp_path / source.source).write_bytes(b"plain text\n" * 9)
-    assert f"a.de{suffix}: " in problem(source, tmp_path)
+    said = problem(source, tmp_path)
+    assert f"a.de{suffix}: the compressed file is damaged or cut off after line 0: " in said
+    assert said.endswith("; copy it again, or rename it if it is not compressed")
 
 
 def test_flipped_bits_in_a_compressed_file_are_noticed(tmp_path: Path) -> None:
