@@ -363,12 +363,6 @@ class TextSize(NamedTuple):
         return cls(len(lines), int(lengths[lengths > _LONG_WORD].sum()))
 
     @classmethod
-    def of_file(cls, path: Path) -> "TextSize":
-        """Return the size of a file."""
-        with path.open("rb") as file:
-            return cls.total(cls.of(b"".join(lines)) for lines in iter(lambda: file.readlines(2**20), []))
-
-    @classmethod
     def total(cls, sizes: Iterable["TextSize"]) -> "TextSize":
         """Return the sum of sizes."""
         return cls(*map(sum, zip((0, 0), *sizes, strict=True)))

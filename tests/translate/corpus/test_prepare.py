@@ -986,35 +986,31 @@ def unspaced(n: int) -> list[Pair]:
     return [("".join(CHINESE[i] for i in src), "".join(CHINESE[i] for i in tgt)) for src, tgt in ranks]
 
 
-def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
-    clean_file = root / "clean.jsonl"
-    clean_file.write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), encoding="utf-8")
+def tokenizer_text(pairs: list[Pair]) -> list[str]:
+    size = tokenizer.TextSize.of("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs).encode())
     sentences = [side for pair in pairs for side in pair]
-    return list(
-        tokenizer.sample(
-            sentences, len(sentences), tokenizer.affordable(tokenizer.TextSize.of_file(clean_file), len(sentences))
-        )
-    )
+    return list(tokenizer.sample(sentences, len(sentences), tokenizer.affordable(size, len(sentences))))
 
 
 def test_the_tokenizer_is_trained_on_all_of_a_small_corpus_and_a_memory_bounded_sample_of_a_large_one(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Text without spaces needs far more memory per character, so less of it is used."""
     spaced = [(f"ein Satz mit der Zahl {i}", f"a sentence with the number {i}") for i in range(700)]
     corpora = {"spaced": spaced, "unspaced": unspaced(300)}
     for pairs in corpora.values():
-        assert tokenizer_text(root, pairs) == [side for pair in pairs for side in pair]
+        assert tokenizer_text(pairs) == [side for pair in pairs for side in pair]
     monkeypatch.setattr(tokenizer, "_TRAINING_MEMORY", 90_000)
-    taken = {name: sum(len(text.encode()) for text in tokenizer_text(root, pairs)) for name, pairs in corpora.items()}
+    taken = {name: sum(len(text.encode()) for text in tokenizer_text(pairs)) for name, pairs in corpora.items()}
     assert 90_000 / 3 * 0.7 < taken["spaced"] <= 90_000 / 3
     assert 90_000 / 53 * 0.7 < taken["unspaced"] <= 90_000 / 50
 
 
-def test_long_words_are_counted_across_the_blocks_of_a_file(tmp_path: Path) -> None:
-    lines = [f"{'kurz ' * 5000}{'x' * 32} {'y' * 33} {'z' * (40 + i)}\n" for i in range(99)]
-    (tmp_path / "text").write_text("".join(lines), encoding="utf-8")
-    assert tokenizer.TextSize.of_file(tmp_path / "text").in_long_words == sum(33 + 40 + i for i in range(99))
+def test_long_words_are_counted_in_any_parts_of_a_text() -> None:
+    lines = [f"{'kurz ' * 500}{'x' * 32} {'y' * 33} {'z' * (40 + i)}\n".encode() for i in range(99)]
+    whole = tokenizer.TextSize.of(b"".join(lines))
+    assert whole.in_long_words == sum(33 + 40 + i for i in range(99))
+    assert tokenizer.TextSize.total(map(tokenizer.TextSize.of, lines)) == whole
 
 
 @pytest.mark.slow
