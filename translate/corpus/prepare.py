@@ -249,8 +249,9 @@ def _held_out(config: ExperimentConfig, name: str) -> list[Pair]:
     data = config.data
     source = data.valid if name == "valid" else data.test[name]
     pairs = list(read_pairs(source, Path(data.root), data.langpair))
-    if not pairs:
-        raise UserError(f"{describe(source)}: holds no pairs to validate or test on; name another source")
+    if not any(all(map(str.strip, pair)) for pair in pairs):
+        what = "only pairs with a blank side" if pairs else "no pairs"
+        raise UserError(f"{describe(source)}: holds {what} to validate or test on; name another source")
     return pairs
 
 

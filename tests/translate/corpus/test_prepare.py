@@ -499,6 +499,14 @@ def test_an_error_for_an_empty_cleaned_corpus_gives_the_counts_of_dropped_pairs(
     only(tmp_path / "out")
 
 
+@pytest.mark.parametrize("name", ["valid", "test"])
+def test_held_out_text_with_a_blank_side_alone_is_an_error(root: Path, tmp_path: Path, name: str) -> None:
+    """As from a wrong column: scores on it would mean nothing."""
+    write_pairs(root, name, [("Satz", " "), ("", "sentence"), ("\u2003", "")])
+    with pytest.raises(UserError, match=rf"{name}\.de .*holds only pairs with a blank side to validate or test on"):
+        prepare(experiment(root), tmp_path / "out", silent)
+
+
 @pytest.mark.parametrize("name", ["train", "valid", "test"])
 def test_empty_files_are_an_error(root: Path, tmp_path: Path, name: str) -> None:
     write_pairs(root, name, [])
