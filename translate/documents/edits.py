@@ -118,12 +118,14 @@ class Plain:
         source: the text with its codes.
         text: the same with objects for codes.
         held: the codes that objects of the text stand for, by their tags.
+        doubles: whether the source has two signs (&&) for each & of the text.
     """
 
     source: str
     text: str
     held: dict[str, str]
     codes: FindCodes
+    doubles: bool = False
 
     def restored(self, translation: str) -> str:
         """Return a translation with the codes of the source; UnwritableError if it has other codes."""
@@ -134,12 +136,14 @@ class Plain:
         text = translation
         for tag, code in self.held.items():
             text = text.replace(tag, code)
+        text = text.replace("&", "&&") if self.doubles else text
         if wrong := other_codes(self.source, text, self.codes):
             raise UnwritableError(wrong)
         return text
 
     def tagged(self, text: str) -> str:
         """Return another text with the tags of this one, as far as it has their codes."""
+        text = text.replace("&&", "&") if self.doubles else text
         for tag, code in self.held.items():
             text = text.replace(code, tag, 1)
         return text
@@ -153,6 +157,8 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
         tag: name of the tags of objects; see `tag_name`.
         has_marks: whether formatting of Markdown is one, as in messages of many programs.
     """
+    source, doubles = text, "&&" in text and not _SINGLE.search(text)
+    text = text.replace("&&", "&") if doubles else text
     spans = codes(text)
     marks = _pairs_of_marks(text, spans) if has_marks and _MAY_BE_MARKED.search(text) else []
     inside = [mark for pair in marks for mark in pair]
@@ -168,8 +174,10 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
-    return Plain(text, shown, held, codes)
+    return Plain(source, shown, held, codes, doubles)
 
+
+_SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.
 _MAY_BE_MARKED = re.compile(r"[*_~]|\]\(")
@@ -326,32 +334,43 @@ def outermost(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-# The mark of the key of a menu's item: of Qt and Windows, and of GTK. It is not R&D, file_name or file\_name.
-_MNEMONIC = re.compile(r"(?<!\w)&(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<![\w\\])_(?=[^\W_])")
+# The mark of the key of a menu's item: of Qt and Windows, of VS Code (&&), and of GTK. It is not R&D, file_name or
+# file\_name.
+_MNEMONIC = re.compile(
+    r"(?<![\w&])&&?(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<![\w\\])_(?=[^\W_])"
+)
 
 
 def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
     """Return a text without the mark of a menu's key, and that mark with its key; "" if the text has none."""
-    found = [match.start() for match in _MNEMONIC.finditer(text)]
-    if len(found) != 1 or text.count(text[found[0]]) > 1 or any(a <= found[0] < b for a, b in codes(text)):
+    found = [match.span() for match in _MNEMONIC.finditer(text)]
+    if len(found) != 1:
         return text, ""
-    place = found[0]
-    return text[:place] + text[place + 1 :], text[place : place + 2]
+    start, stop = found[0]
+    is_held = any(a <= start < b for a, b in _held(text, codes))
+    if text.count(text[start]) > stop - start or is_held:
+        return text, ""
+    return text[:start] + text[stop:], text[start : stop + 1]
 
 
 def with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:
     """Return a text with the mark of a menu's key: before the same letter, best at the beginning of a word, or any."""
-    spans = codes(text)
+    spans, key = _held(text, codes), mark[-1].lower()
     letters = [i for i, c in enumerate(text) if c.isalnum() and not any(a <= i < b for a, b in spans)]
     if not letters:
         return text
 
     def rank(i: int) -> tuple[bool, bool, int]:
-        is_key = text[i].lower() == mark[1].lower()
+        is_key = text[i].lower() == key
         return is_key, is_key and not text[i - 1 : i].isalnum(), -i
 
     best = max(letters, key=rank)
-    return text[:best] + mark[0] + text[best:]
+    return text[:best] + mark[:-1] + text[best:]
+
+
+def _held(text: str, codes: FindCodes) -> list[Span]:
+    """Return where a text has codes, addresses and other parts that no mark may be in."""
+    return [*codes(text), *((a, b) for a, b in placeholder_spans(text) if b - a > 1)]
 
 
 # Documents of values

@@ -17,7 +17,20 @@ from functools import partial
 
 from translate.documents.document import Reading
 from translate.documents.earlier import Entry, Item, Key, below, items
-from translate.documents.edits import Edit, Plain, Span, Text, Value, Values, is_icu, plain, tag_name, variables
+from translate.documents.edits import (
+    Edit,
+    Plain,
+    Span,
+    Text,
+    Value,
+    Values,
+    is_icu,
+    plain,
+    tag_name,
+    variables,
+    with_mnemonic,
+    without_mnemonic,
+)
 from translate.errors import UserError
 from translate.text.plurals import common_categories, ordinal_number, plural_categories, with_number
 
@@ -246,6 +259,12 @@ _SETTINGS = "smartling"  # a member of a file that is about it
 _LINK = re.compile(r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))")
 
 
+def without_key(text: str) -> tuple[str, str]:
+    """Return a message without the mark of a menu's key (&), and that mark with its key; "" if it has none."""
+    bare, mark = without_mnemonic(text, find_codes) if "&" in text else (text, "")
+    return (bare, mark) if mark.startswith("&") else (text, "")
+
+
 def find_codes(text: str) -> list[Span]:
     """Return the codes of a message in JSON or YAML."""
     return variables(text, _LINK)
@@ -255,9 +274,14 @@ def _values(file: Text, key: Key, node: Node, reading: Reading, writer: Writer, 
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node) if node.kind == "string" else ""
     if text.strip() and not IDENTIFIER.fullmatch(text):
-        encode = partial(writer.string, like=file.text[node.start : node.stop])
+        bare, mark = without_key(text)
+        like = file.text[node.start : node.stop]
         form = _FORM.fullmatch(node.key)
-        body = _form(text, form[3], reading, tag) if form and form[2] else plain(text, find_codes, tag)
+        body = _form(bare, form[3], reading, tag) if form and form[2] else plain(bare, find_codes, tag)
+
+        def encode(translation: str) -> str:
+            return writer.string(with_mnemonic(translation, mark, find_codes) if mark else translation, like)
+
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start), key=key)
 
 

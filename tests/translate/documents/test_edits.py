@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from tests.growth import grows_linearly
 from tests.translate.documents.translators import translated, upper
 from translate.documents.document import MODULES, Reading
-from translate.documents.edits import Edit, Text, UnwritableError, edited, plain, tag_name, variables
+from translate.documents.edits import (
+    Edit,
+    Text,
+    UnwritableError,
+    edited,
+    plain,
+    tag_name,
+    variables,
+    with_mnemonic,
+    without_mnemonic,
+)
 from translate.errors import UserError
 from translate.text.placeholders import protect
 
@@ -64,6 +74,31 @@ def test_formatting_of_markdown_is_a_pair(text: str, shown: str) -> None:
         assert plain(text, variables, "g", has_marks=False).text != shown
         with pytest.raises(UnwritableError):
             body.restored(shown.replace("</g", "<g"))
+
+
+@pytest.mark.parametrize(
+    ("text", "bare", "mark"),
+    [
+        ("&Open", "Open", "&O"),
+        ("Sa&ve {x}", "Save {x}", "&v"),
+        ("&&Open file", "Open file", "&&O"),  # of VS Code
+        *((text, text, "") for text in ("Save && Close", "R&&D", "AT&T", "a &amp; b", "See https://x.y/?a=1&b=2 here")),
+    ],
+)
+def test_the_mark_of_a_key_is_no_part_of_another_sign_or_address(text: str, bare: str, mark: str) -> None:
+    assert without_mnemonic(text, variables) == (bare, mark)
+    if mark:
+        assert with_mnemonic(bare, mark, variables) == text
+        assert with_mnemonic("https://o.o/o", mark, variables) == "https://o.o/o"
+
+
+def test_two_signs_that_are_shown_as_one_are_read_as_one() -> None:
+    body = plain("Save && close {x}", variables, "g")
+    assert body.text == "Save & close {x}"
+    assert body.restored("{x} & zu & so") == "{x} && zu && so"
+    assert body.restored(body.text) == body.source
+    assert body.tagged(body.source) == body.text
+    assert plain("a &amp; b && c", variables, "g").text == "a &amp; b && c"
 
 
 @pytest.mark.parametrize("lost", ["{x}", "=0 ", "<b>"])

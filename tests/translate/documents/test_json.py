@@ -197,6 +197,15 @@ def test_a_file_made_of_po_is_refused(text: str) -> None:
         texts("a.json", text.encode())
 
 
+def test_the_mark_of_a_key_is_before_a_letter_of_the_translation() -> None:
+    before = '{"a": "&&Open file", "b": "Sa&ve", "c": "Save && close", "d": "_a &b"}'
+    assert texts("a.json", before.encode()) == ["Open file", "Save", "Save & close", "_a &b"]
+    assert (
+        translated("a.json", before.encode(), upper)
+        == b'{"a": "&&OPEN FILE", "b": "SA&VE", "c": "SAVE && CLOSE", "d": "_A &B"}'
+    )
+
+
 def test_depth_is_no_limit() -> None:
     data = b"[" * 100_000 + b'"a"' + b"]" * 100_000
     assert translated("a.json", data, upper) == data.replace(b"a", b"A")
