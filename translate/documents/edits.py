@@ -119,6 +119,7 @@ class Plain:
         text: the same with objects for codes.
         held: the codes that objects of the text stand for, by their tags.
         doubles: whether the source has two signs (&&) for each & of the text.
+        escapes: whether the source has a backslash and "n" for each line break of the text.
     """
 
     source: str
@@ -126,6 +127,7 @@ class Plain:
     held: dict[str, str]
     codes: FindCodes
     doubles: bool = False
+    escapes: bool = False
 
     def restored(self, translation: str) -> str:
         """Return a translation with the codes of the source; UnwritableError if it has other codes."""
@@ -137,6 +139,7 @@ class Plain:
         for tag, code in self.held.items():
             text = text.replace(tag, code)
         text = text.replace("&", "&&") if self.doubles else text
+        text = text.replace("\n", r"\n") if self.escapes else text
         if wrong := other_codes(self.source, text, self.codes):
             raise UnwritableError(wrong)
         return text
@@ -144,6 +147,7 @@ class Plain:
     def tagged(self, text: str) -> str:
         """Return another text with the tags of this one, as far as it has their codes."""
         text = text.replace("&&", "&") if self.doubles else text
+        text = text.replace(r"\n", "\n") if self.escapes else text
         for tag, code in self.held.items():
             text = text.replace(code, tag, 1)
         return text
@@ -159,6 +163,8 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
     """
     source, doubles = text, "&&" in text and not _SINGLE.search(text)
     text = text.replace("&&", "&") if doubles else text
+    escapes = r"\n" in text and _WITH_LINES.fullmatch(text) is not None
+    text = text.replace(r"\n", "\n") if escapes else text
     spans = codes(text)
     marks = _pairs_of_marks(text, spans) if has_marks and _MAY_BE_MARKED.search(text) else []
     inside = [mark for pair in marks for mark in pair]
@@ -174,9 +180,11 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
-    return Plain(source, shown, held, codes, doubles)
+    return Plain(source, shown, held, codes, doubles, escapes)
 
 
+# With \n as the only escape, which the program itself reads as a line break; not in a path, C:\new or folder\name.
+_WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?<!\w)\\n(?=[a-z])))++")
 _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.

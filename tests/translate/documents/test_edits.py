@@ -92,6 +92,21 @@ def test_the_mark_of_a_key_is_no_part_of_another_sign_or_address(text: str, bare
         assert with_mnemonic("https://o.o/o", mark, variables) == "https://o.o/o"
 
 
+@pytest.mark.parametrize("text", [r"One.\nTwo {x}.", r"Name:\n\n- one\n- two", r"One,\ntwo"])
+def test_an_escape_of_a_line_break_is_one(text: str) -> None:
+    body = plain(text, variables, "g")
+    assert body.text == text.replace(r"\n", "\n") == body.tagged(text)
+    assert body.restored(body.text.upper().replace("{X}", "{x}")) == text.upper().replace("{X}", "{x}").replace(
+        r"\N", r"\n"
+    )
+    assert body.restored(body.text) == text
+
+
+@pytest.mark.parametrize("text", [r"C:\new", r"folder\name", r"One.\nTwo\tthree", "One\nTwo\\nThree", r"a\\nB"])
+def test_a_path_or_other_escapes_have_no_line_breaks(text: str) -> None:
+    assert plain(text, variables, "g").text == text
+
+
 def test_two_signs_that_are_shown_as_one_are_read_as_one() -> None:
     body = plain("Save && close {x}", variables, "g")
     assert body.text == "Save & close {x}"
