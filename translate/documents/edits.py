@@ -167,15 +167,18 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
     text = text.replace(r"\n", "\n") if escapes else text
     spans = codes(text)
     marks = _pairs_of_marks(text, spans) if has_marks and _MAY_BE_MARKED.search(text) else []
+    colours = [match.span() for match in _COLOUR.finditer(text)] if "\u00a7" in text else []
     inside = [mark for pair in marks for mark in pair]
     spans = [(a, b) for a, b in spans if not any(start <= a and b <= stop for start, stop in inside)]
     shown, held = text, dict[str, str]()
-    for everything in (False, True) if spans or marks else ():
+    for everything in (False, True) if spans or marks or colours else ():
         known = set() if everything else set(placeholder_spans(text))
         objects = [span for span in spans if span not in known]
         edits = [Edit(start, stop, f"<{tag}{n}/>") for n, (start, stop) in enumerate(objects, start=1)]
         for n, (opening, closing) in enumerate(marks, start=len(objects) + 1):
             edits += [Edit(*opening, f"<{tag}{n}>"), Edit(*closing, f"</{tag}{n}>")]
+        for n, span in enumerate(colours, start=len(objects) + len(marks) + 1):
+            edits.append(Edit(*span, f"<{tag}{n}></{tag}{n}>"))
         shown, held = edited(text, edits), {edit.text: text[edit.start : edit.stop] for edit in edits}
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
@@ -183,6 +186,8 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
     return Plain(source, shown, held, codes, doubles, escapes)
 
 
+# Of Minecraft, before a word, a variable or another one, and at an end of formatting; not \u00a75 or \u00a75a of a law.
+_COLOUR = re.compile("\u00a7(?:[0-9a-fk-orA-FK-OR](?=[^\\W\\d_]{2}|[\u00a7%{\\[])|[k-or](?![^\\W\\d_]))")
 # With \n as the only escape, which the program itself reads as a line break; not in a path, C:\new or folder\name.
 _WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?<!\w)\\n(?=[a-z])))++")
 _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
