@@ -139,6 +139,7 @@ def test_the_models_that_a_stage_needs_are_made_before_it(direction: str) -> Non
 
 
 PAIRS = '[pairs]\nboth = { path = "pairs.{language}" }\n'
+FEW = 'kind = "grammar", split = "train", pairs = 20, seed = 3'  # in place of all words
 
 
 def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
@@ -155,7 +156,7 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     (recipe / "library.toml").write_text("\n".join(["[mono]", *library, PAIRS]), encoding="utf-8")
     for name, other in (("de-en", "en-de"), ("en-de", "de-en")):
         languages = 'source = "{}"\ntarget = "{}"\nlibrary = "library.toml"'.format(*name.split("-"))
-        first = CONFIG.replace('source = "de"\ntarget = "en"', languages)
+        first = CONFIG.replace('source = "de"\ntarget = "en"', languages).replace('kind = "words"', FEW)
         first = first.replace("vocab_size = 400", 'vocab_size = 400\ntags = ["<BT>"]')
         earlier = f"{other}-1" if name == "de-en" else f"{other}-2"
         back_keys = f'model = "runs/{earlier}", method = "greedy"'
