@@ -367,19 +367,8 @@ def read_lines(path: Path) -> Iterator[str]:
             # The readers of compressed files return lines by Python code, this one does not.
             for n, line in enumerate(io.BufferedReader(file), start=1):
                 yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
-    except DAMAGED as error:
-        raise UserError(_damaged(path, n, error)) from error
-    except OSError as error:
-        # bz2 has no error of its own for what is no bz2 file.
-        is_damaged = error.errno is None and path.suffix.lower() in OPENERS
-        raise UserError(_damaged(path, n, error) if is_damaged else cannot_read(path, error)) from error
-
-
-def _damaged(path: Path, n_lines: int, error: Exception) -> str:
-    return (
-        f"{path}: the compressed file is damaged or cut off after line {n_lines}: {error}; copy it again, or rename it "
-        "if it is not compressed"
-    )
+    except (OSError, *DAMAGED) as error:
+        raise UserError(cannot_unpack(path, error, f" after line {n}")) from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -432,3 +421,13 @@ def cannot_read(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return f"{path}: no such file; correct the path"
     return f"{path}: cannot be read: {reason(error)}"
+
+
+def cannot_unpack(path: Path, error: Exception, place: str = "") -> str:
+    """Return the message for a file that cannot be read, or unpacked from `place` on; `error` is OSError or DAMAGED."""
+    if isinstance(error, OSError) and (error.errno or path.suffix.lower() not in OPENERS):
+        return cannot_read(path, error)
+    return (  # also of bz2, which raises OSError for what is no bz2 file
+        f"{path}: the compressed file is damaged or cut off{place}: {error}; copy it again, or rename it if it is not "
+        "compressed"
+    )

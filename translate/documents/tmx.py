@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from translate.errors import UserError
-from translate.files import DAMAGED, OPENERS, cannot_read
+from translate.files import DAMAGED, OPENERS, cannot_unpack
 from translate.text.languages import lookup
 
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -46,10 +46,8 @@ def pairs(path: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
                         part.clear()
     except ElementTree.ParseError as error:
         raise UserError(f"{path}: the XML is damaged: {error}; export the memory again") from error
-    except DAMAGED as error:
-        raise UserError(f"{path}: the compressed file is damaged or cut off: {error}") from error
-    except OSError as error:
-        raise UserError(cannot_read(path, error)) from error
+    except (OSError, *DAMAGED) as error:
+        raise UserError(cannot_unpack(path, error)) from error
     if known and not n_pairs:
         languages = ", ".join(sorted(filter(None, known))) or "unknown"
         raise UserError(

@@ -103,6 +103,13 @@ def test_other_files_are_refused_in_one_sentence(text: str, tmp_path: Path) -> N
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_a_memory_that_is_not_compressed_as_its_name_says_is_named(memory: Path, suffix: str) -> None:
+    path = memory.rename(memory.with_name(f"memory.tmx{suffix}"))
+    with pytest.raises(UserError, match=rf"memory\.tmx\{suffix}: the compressed file is damaged .*; copy it again"):
+        list(pairs(path, "de", "en"))
+
+
 def test_a_large_memory_is_read_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     unit = (
