@@ -348,7 +348,7 @@ class Catalog:
             shown, done = (message_format.read(text) if is_java else text for text in (inner, done.strip("\n")))
             inline = self._inline(entry, shown, tag)
             bare, mnemonic = (shown, "") if inline else without_mnemonic(shown, codes)
-            body = plain(inline.text if inline else bare, codes, tag, has_marks=not inline)
+            body = plain(inline.text if inline else bare, codes, tag, has_marks=False)
             done = body.tagged(inline.tagged(done) if inline else done)
             unit = Unit(body.text, place, done or None)
             yield _Slot(entry, n, source, body, before, after, unit, is_printf, is_java, mnemonic, inline)
