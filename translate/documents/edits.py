@@ -126,8 +126,8 @@ class Plain:
     text: str
     held: dict[str, str]
     codes: FindCodes
-    doubles: bool = False
-    escapes: bool = False
+    doubles: bool = field(default=False, kw_only=True)
+    escapes: bool = field(default=False, kw_only=True)
 
     def restored(self, translation: str) -> str:
         """Return a translation with the codes of the source; UnwritableError if it has other codes."""
@@ -183,7 +183,7 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
         rest = Counter(text[start:stop] for start, stop in spans) - Counter(held.values())
         if not rest - Counter(shown[start:stop] for start, stop in placeholder_spans(shown)):
             break
-    return Plain(source, shown, held, codes, doubles, escapes)
+    return Plain(source, shown, held, codes, doubles=doubles, escapes=escapes)
 
 
 # Of Minecraft, before a word, a variable or another one, and at an end of formatting; not \u00a75 or \u00a75a of a law.
