@@ -8,8 +8,7 @@
 #        as there is one in the last if there are any; without evaluations, so has the model after `train()`. The
 #        loss in the log is not that of the checkpoint. With evaluations and checkpoints at different steps, a folder
 #        has both kinds, and nothing tells them apart.
-. "$(dirname "$0")/environment.sh" torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 schedulefree==1.4.1 \
-    numpy==2.4.6
+. "$(dirname "$0")/environment.sh" torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 schedulefree==1.4.1 numpy==2.4.6
 python - 2>transformers.log <<'PYTHON' || { cat transformers.log >&2; exit 1; }
 import torch
 from finding import expect
