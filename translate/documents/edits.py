@@ -188,8 +188,9 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
 
 # Of Minecraft, before a word, a variable or another one, and at an end of formatting; not \u00a75 or \u00a75a of a law.
 _COLOUR = re.compile("\u00a7(?:[0-9a-fk-orA-FK-OR](?=[^\\W\\d_]{2}|[\u00a7%{\\[])|[k-or](?![^\\W\\d_]))")
-# With \n as the only escape, which the program itself reads as a line break; not in a path, C:\new or folder\name.
-_WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?<!\w)\\n(?=[a-z])))++")
+# With \n as the only escape, which the program itself reads as a line break; not in a path, C:\new or folder\name, nor
+# in a command of LaTeX, $\nabla f$ or a \neq b.
+_WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?:(?<=[,;:.!?>}])|(?<=\\n))\\n(?=[a-z])))++")
 _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.

@@ -107,7 +107,10 @@ def test_an_escape_of_a_line_break_is_one(text: str) -> None:
     assert body.restored(body.text) == text
 
 
-@pytest.mark.parametrize("text", [r"C:\new", r"folder\name", r"One.\nTwo\tthree", "One\nTwo\\nThree", r"a\\nB"])
+@pytest.mark.parametrize(
+    "text",
+    [r"C:\new", r"folder\name", r"One.\nTwo\tthree", "One\nTwo\\nThree", r"a\\nB", r"Of $\nabla f$.", r"a \neq b"],
+)
 def test_a_path_or_other_escapes_have_no_line_breaks(text: str) -> None:
     assert plain(text, variables, "g").text == text
 
