@@ -260,9 +260,13 @@ _LINK = re.compile(r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*
 
 
 def without_key(text: str) -> tuple[str, str]:
-    """Return a message without the mark of a menu's key (&), and that mark with its key; "" if it has none."""
+    """Return a message without the mark of a menu's key (&), and that mark with its key; "" if it has none.
+
+    Within a word, an & is more often "and", as in Drag&drop, than the mark that it is there in Qt.
+    """
     bare, mark = without_mnemonic(text, find_codes) if "&" in text else (text, "")
-    return (bare, mark) if mark.startswith("&") else (text, "")
+    place = text.find(mark)
+    return (bare, mark) if mark.startswith("&") and not text[place - 1 : place].isalnum() else (text, "")
 
 
 def find_codes(text: str) -> list[Span]:

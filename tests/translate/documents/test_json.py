@@ -198,11 +198,10 @@ def test_a_file_made_of_po_is_refused(text: str) -> None:
 
 
 def test_the_mark_of_a_key_is_before_a_letter_of_the_translation() -> None:
-    before = '{"a": "&&Open file", "b": "Sa&ve", "c": "Save && close", "d": "_a &b"}'
-    assert texts("a.json", before.encode()) == ["Open file", "Save", "Save & close", "_a &b"]
-    assert (
-        translated("a.json", before.encode(), upper)
-        == b'{"a": "&&OPEN FILE", "b": "SA&VE", "c": "SAVE && CLOSE", "d": "_A &B"}'
+    before = '{"a": "&&Open file", "b": "Save &as", "c": "Save && close", "d": "_a &b", "e": "Drag&drop", "f": "R&D"}'
+    assert texts("a.json", before.encode()) == ["Open file", "Save as", "Save & close", "_a &b", "Drag&drop", "R&D"]
+    assert translated("a.json", before.encode(), upper) == (
+        b'{"a": "&&OPEN FILE", "b": "SAVE &AS", "c": "SAVE && CLOSE", "d": "_A &B", "e": "DRAG&DROP", "f": "R&D"}'
     )
 
 
