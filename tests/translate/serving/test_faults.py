@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -669,6 +670,21 @@ def test_a_worker_that_is_killed_is_replaced_and_all_stop_when_their_parent_is_k
         finally:
             for pid in left.intersection(workers(None)):
                 os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_busy_is_not_replaced(options: ServeOptions) -> None:
+    """One that loads its libraries on a slow machine answers late; it was killed, and so were those after it."""
+    with started(options) as (process, url, said):
+        assert httpx.get(f"{url}/health", timeout=60, verify=False).status_code == 200
+        before = {*workers(process.pid)}
+        busy = min(before)
+        os.kill(busy, signal.SIGSTOP)
+        try:
+            time.sleep(9)
+        finally:
+            os.kill(busy, signal.SIGCONT)
+        assert {*workers(process.pid)} == before, said
 
 
 def test_an_error_does_not_end_the_cleanup_loop() -> None:
