@@ -22,7 +22,7 @@ from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import ServeOptions
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
-PATIENCE = 30  # seconds for a worker to answer its parent; importing libraries may take a new one more than uvicorn's 5
+_PATIENCE = 30  # seconds for a worker to answer its parent; a new one may import libraries for more than uvicorn's 5
 _ARGUMENTS: TypeAdapter[tuple[ServeOptions, Path]] = TypeAdapter(tuple[ServeOptions, Path])
 
 
@@ -127,5 +127,5 @@ def configuration(app: FastAPI | str, options: ServeOptions) -> uvicorn.Config:
         proxy_headers=options.proxy is not None and not trusts_all,
         forwarded_allow_ips=options.proxy,
         timeout_graceful_shutdown=options.grace,
-        timeout_worker_healthcheck=PATIENCE,
+        timeout_worker_healthcheck=_PATIENCE,
     )
