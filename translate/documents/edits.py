@@ -306,7 +306,7 @@ _DATE = re.compile(
     r"|y{2,4}[-./]MM{0,3}(?:[-./]d{1,2})?|MM{1,3}[-./ ]y{2,4}|(?:HH?|hh?|kk?)[:.]mm)"
     r"(?:(?: |, |'T')(?:HH?|hh?|kk?)[:.]mm)?(?:[:.]ss)?(?: a)?(?![\w}])"
 )
-_PLURAL = re.compile(r"\{\s?\w{1,60}\s?,\s?(?:plural|selectordinal)\b")
+_PLURAL = re.compile(r"\{\s*\w{1,60}\s*,\s*(?:plural|selectordinal)\b")
 
 
 _ICU = re.compile(r"(?<!\{)\{\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b")

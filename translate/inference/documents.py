@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from translate.documents.document import Reading, Unit
-from translate.text.placeholders import DOCUMENT_TAG
+from translate.text.placeholders import DOCUMENT_TAG, MESSAGE
 from translate.text.sentences import Piece
 from translate.text.translation import Translation
 
@@ -21,6 +21,7 @@ WINDOW, WINDOW_CHARACTERS = 1024, 2**17
 
 _ENDS_TEXT = re.compile(r"""[.!?:;\u2026](?:["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]]|\s\u00bb)*\s*\Z""")
 _BEGINS_TEXT = re.compile(r"\s*\Z|\s+\S|[-*+\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6\u266a#>]|\(?\w{1,3}[.)]\s")
+_MESSAGE_OR_BREAK = re.compile(rf"{MESSAGE.pattern}|\n")
 _FULL_LINE = 50  # characters; a line that is shorter was not ended for its length
 
 
@@ -56,7 +57,7 @@ def pieces(unit: Unit) -> list[Piece]:
 
 def lines(unit: Unit) -> list[str]:
     """Divide a text at the line breaks that end a text; joined with line breaks, the parts are the text."""
-    first, *others = unit.text.split("\n")
+    first, *others = _divided(unit.text)
     found = [first]
     before = first
     for line in others:
@@ -67,6 +68,18 @@ def lines(unit: Unit) -> list[str]:
             found.append(line)
         before = line
     return found
+
+
+def _divided(text: str) -> list[str]:
+    """Divide a text at its line breaks, but for those within messages of ICU."""
+    if "{" not in text:
+        return text.split("\n")
+    found, start = list[str](), 0
+    for match in _MESSAGE_OR_BREAK.finditer(text):
+        if match[0] == "\n":
+            found.append(text[start : match.start()])
+            start = match.end()
+    return [*found, text[start:]]
 
 
 def _continues(before: str, line: str, *, is_wrapped: bool) -> bool:

@@ -297,7 +297,7 @@ def _is_pair(marks: Sequence[str]) -> bool:
 
 # Texts in placeholders
 
-_MESSAGE = re.compile(f"{KINDS['message']}|{KINDS['choice']}")
+MESSAGE = re.compile(f"{KINDS['message']}|{KINDS['choice']}")  # of ICU
 _CHOICE = re.compile(KINDS["choice"])
 _CHOICE_FORM = re.compile(rf"[,|]{_PARTS['choice_limit']}(?P<text>{_PARTS['choice_text']})")
 EXPRESSION = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"  # of JSX
@@ -389,7 +389,7 @@ def _may_show(text: str) -> bool:
 
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
-    may_have = "|" in sentence or ("{" in sentence and _MESSAGE.search(sentence))
+    may_have = "|" in sentence or ("{" in sentence and MESSAGE.search(sentence))
     may_have = may_have or _may_show(sentence) or "}`" in sentence or "![" in sentence
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
@@ -427,7 +427,7 @@ def branches(code: str) -> list[tuple[int, int]]:
         return _texts_of_role(role)
     if _CHOICE.fullmatch(code):
         return [form.span("text") for form in _CHOICE_FORM.finditer(code) if form["text"].strip()]
-    if not _MESSAGE.fullmatch(code):
+    if not MESSAGE.fullmatch(code):
         return []
     found, depth, start = list[tuple[int, int]](), 0, 0
     for brace in re.finditer(r"[{}]", code):

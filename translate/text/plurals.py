@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")  # in the order of CLDR
-_ORDINALS = re.compile(r"\{\s?\w+\s?,\s?selectordinal\b")
+_ORDINALS = re.compile(r"\{\s*\w+\s*,\s*selectordinal\b")
 _BEFORE_BRANCH = re.compile(rf"\b({'|'.join(CATEGORIES)})\s*\{{\Z")
 _LONGEST_KEY = 40  # characters of a category and its brace
 _SIGN = re.compile("#")

@@ -154,6 +154,21 @@ def test_the_forms_of_a_choice_are_translated_in_each_format(name: str, before: 
     assert done.decode().endswith(after.format(upper(text)))
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("a.json", '{{"a": "{}"}}'),
+        ("a.properties", "a={}"),
+        ("a.po", 'msgid "{}"\nmsgstr ""\n'),
+        ("a.strings", '"a" = "{}";'),
+    ],
+)
+def test_the_branches_of_a_message_of_several_lines_are_translated(name: str, file: str) -> None:
+    text = r"{count, plural,\n  one {One house}\n  other {# houses}\n} and more."
+    after = translated(name, file.format(text).encode(), upper).decode().rpartition("msgstr")[2].replace('"\n"', "")
+    assert r"{count, plural,\n  one {ONE HOUSE}\n  other {# HOUSES}\n} AND MORE." in after
+
+
 @pytest.mark.parametrize("encoding", ["unicode_escape", "punycode", "hex", "iso2022_jp", "none"])
 def test_an_encoding_that_is_not_written_back_is_refused(encoding: str) -> None:
     data = b"a\\n-\xff\x1b(B"

@@ -20,7 +20,7 @@ READING = Reading(name="a.notes", source="de", target="en")
 LONG = "Diese Zeile ist so lang, dass sie ihrer Breite wegen"
 
 
-@given(st.text(st.sampled_from("aA.-1 \n<g1>/")), st.booleans())
+@given(st.lists(st.sampled_from(["{a,plural,", *"aA.-1 \n<g1>/{}"])).map("".join), st.booleans())
 def test_lines_joined_are_the_text(text: str, wrapped: bool) -> None:
     assert "\n".join(lines(Unit(text, wrapped=wrapped))) == text
 
@@ -38,6 +38,7 @@ def test_lines_joined_are_the_text(text: str, wrapped: bool) -> None:
         ("Eins\n\nzwei", 3, 3),
         ("- Ja.\n- Nein.", 2, 2),
         ("Dinge:\n* a\n  b", 3, 3),
+        ("Du hast {n, plural,\n one {# Brief}\n other {# Briefe}\n}.\nGut.", 2, 1),  # a message of ICU
         ("", 1, 1),
     ],
 )

@@ -315,6 +315,14 @@ def test_the_branches_of_a_message_are_its_texts() -> None:
     assert with_branches("{a, select, x {ja} other {}}", ["b", "c"]) == "{a, select, x {b} other {c}}"
 
 
+@pytest.mark.parametrize("gap", ["\n", "\r\n  ", "   "])
+def test_a_message_may_have_several_lines(gap: str) -> None:
+    """As programmers write them; such a message was a code without texts."""
+    message = gap.join(("{", "n", ", plural", ",", "one {ein Hund}", "other {{s, select,", "a {zwei}}}", "}"))
+    assert [message[start:stop] for start, stop in branches(message)] == ["ein Hund", f"{{s, select,{gap}a {{zwei}}}}"]
+    assert messages(f"Es ist {message} hier") == [message]
+
+
 @pytest.mark.parametrize(
     ("choice", "forms"),
     [
@@ -573,6 +581,8 @@ def test_symbols_hold_no_spaces():
             "α ",
             "{a,plural,",
             "{a,plural,{}",
+            "{a,plural,\n",
+            "{ \n",
             "{a,choice,",
             "{a,choice,0#a|",
             "{a,choice,0#{",
