@@ -195,8 +195,9 @@ _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.
 _MAY_BE_MARKED = re.compile(r"[*_~]|\]\(")
-_EMPHASIS = re.compile(
-    r"(?<![\w\\*_~])(?P<mark>\*\*\*|\*\*?|_|~~)(?=[^\s*_~])[^*_~\n]{0,500}[^\s\\*_~](?P=mark)(?![\w*_~])"
+_EMPHASIS = re.compile(  # not in patterns of files: (*.png *.jpg) (*)
+    r"(?<![\w\\*_~])(?P<mark>\*\*\*|\*\*|\*(?!\.\w{1,5}\b)|_|~~)(?=[^\s*_~])"
+    r"[^*_~\n]{0,500}(?<![(\s\\*_~])(?P=mark)(?![\w*_~])"
 )
 _LINK = re.compile(r"(?<![\w!\]\\])\[[^\[\]\n]{1,500}(?<!\\)(?P<target>\]\([^\s()]{1,500}\))")
 
@@ -278,8 +279,7 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     """
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
-    if "MM" in text or "mm" in text or "yy" in text:
-        own += [match.span() for match in _DATE.finditer(text)]
+    own += _dates(text)
     if "'{" in text or "'}" in text:
         own += [match.span() for match in _QUOTED_BRACES.finditer(text)]
     return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]
@@ -299,13 +299,29 @@ def _nested(text: str) -> Iterator[Span]:
                 place = ends[start]
 
 
-# Of Java, .NET, Apple and ICU: MMM d, yyyy and HH:mm. In dd/mm/yyyy and DD.MM.YYYY people may read words.
-_DATE = re.compile(
-    r"(?<![\w{])(?:E{1,4}[,.]? )?"
-    r"(?:(?:d{1,2}[-./ ]{1,2}M{1,4}|M{1,4}[-./ ]d{1,2})(?:[-./ ]|, )y{2,4}|d{1,2}[-./ ]{1,2}MM{1,3}|MM{1,3}[-./ ]d{1,2}"
-    r"|y{2,4}[-./]MM{0,3}(?:[-./]d{1,2})?|MM{1,3}[-./ ]y{2,4}|(?:HH?|hh?|kk?)[:.]mm)"
-    r"(?:(?: |, |'T')(?:HH?|hh?|kk?)[:.]mm)?(?:[:.]ss)?(?: a)?(?![\w}])"
-)
+# Patterns of dates of Java, .NET, Apple, ICU and Moment. They are code with a name of a month or weekday, a time, or
+# small letters beside MM; in dd/mm/yyyy and DD.MM.YYYY people may read words.
+_NAMES = "E{3,5}|ddd{1,2}|MMM{1,2}|LLL{1,2}"
+_PART_OF_DATE = f"(?:{_NAMES}|E|dd?|Do|DD?|MM?|yy(?:yy)?|YY(?:YY)?|''yy)"
+_QUOTED_IN_DATE = r"(?: ?'[^'\n]{1,20}' ?| \[[^\]\n]{1,20}\] )"  # "at", "Uhr"
+_DAY = rf"{_PART_OF_DATE}(?:(?:[-./ ]{{1,2}}|, |{_QUOTED_IN_DATE}){_PART_OF_DATE}){{1,4}}"
+_TIME = r"(?:HH?|hh?|kk?)[:.]mm(?:[:.]ss)?(?: (?:a|A|tt))?(?: '[^'\n]{1,20}')?"
+_DATE = re.compile(rf"(?<![\w{{])(?:{_DAY}(?:(?:,? |{_QUOTED_IN_DATE}){_TIME})?|{_TIME})(?![\w}}])")
+_MAY_BE_DATE = re.compile(r"MM|mm|yy|ddd|EEE|LLL")
+_IS_DATE = re.compile(rf"{_NAMES}|[:.]mm|(?<!M)MM[-./ ]d|d[-./ ]{{1,2}}MM|M.*yy|yy.*M")
+# A text in the letters of PHP alone, F j, Y g:i a, that has a time, or a year with a month.
+_LETTERS_OF_PHP = re.compile(r"(?:\\.|[dDjlNzwWFMmntYyoaAgGhHisueTPOcr]S?(?![A-Za-z])|[\s.,:/@-]){3,40}")
+_DATE_OF_PHP = re.compile(r"[gGhH]:i|F.*Y|[dj].*[mnM].*[yY]|[mnM].*[dj].*[yY]|[yY].*[mnM].*[dj]")
+
+
+def _dates(text: str) -> Iterator[Span]:
+    """Yield where the patterns of dates of a text are."""
+    if (_LETTERS_OF_PHP.fullmatch(text) and _DATE_OF_PHP.search(text)) or re.fullmatch(_NAMES, text):
+        yield 0, len(text)
+    elif _MAY_BE_DATE.search(text):
+        yield from (match.span() for match in _DATE.finditer(text) if _IS_DATE.search(match[0]))
+
+
 _PLURAL = re.compile(r"\{\s*\w{1,60}\s*,\s*(?:plural|selectordinal)\b")
 
 

@@ -105,6 +105,10 @@ _SELECTOR = r"(?:\{\d+\}|[\[\]]\s?-?(?:\d+|Inf)\s?,\s?(?:\d+|\*|\+?Inf)\s?[\[\]]
 _CODES_IN_FORM = r"\{\{?\s?[\w.$]+\s?\}\}?|<g+x*\d+/>|</?(?!g+x*\d)[A-Za-z][^<>|\n]*>"
 _FORM = rf"(?=\s*(?:{_SELECTOR}|\*\.)|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
 _FORMS = rf"\A(?![`$\\*!\]])(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
+# Of Qt: Images (*.png *.jpg);;All files (*)
+_FILTER = r"[^;|()<>{}\n]{1,200}\((?=[^()\n]{0,500}\*)[\w.*?\[\],; +-]{1,500}\)"
+_FILTERS = rf"\A{_FILTER}(?:;;{_FILTER})+\Z"
+_NAME_OF_FILTER = re.compile(r"(?:\A|;;)\s*(?P<text>[^;|()<>{}\n]*?)\s*\((?=[^()]*\*)")
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
 # Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
 _SIGN = re.compile(
@@ -180,7 +184,7 @@ def composed(text: str) -> tuple[str, Sequence[int]]:
 @cache  # compiling it takes milliseconds, which only documents should cost
 def tagged() -> re.Pattern[str]:
     """Return the pattern of placeholders in a text of a document, in which a pair of tags around nothing is two."""
-    return signed(re.compile(f"{_FORMS}|{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL))
+    return signed(re.compile(f"{_FORMS}|{_FILTERS}|{DOCUMENT_TAG.pattern}|{PLACEHOLDER.pattern}", re.DOTALL))
 
 
 def in_language(pattern: re.Pattern[str], code: str) -> re.Pattern[str]:
@@ -389,7 +393,7 @@ def _may_show(text: str) -> bool:
 
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
-    may_have = "|" in sentence or ("{" in sentence and MESSAGE.search(sentence))
+    may_have = "|" in sentence or ";;" in sentence or ("{" in sentence and MESSAGE.search(sentence))
     may_have = may_have or _may_show(sentence) or "}`" in sentence or "![" in sentence
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
@@ -411,6 +415,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     if "|" in code and re.match(_FORMS, code) and not PLACEHOLDER.fullmatch(code):
         forms = _FORM_WITH_TEXT.finditer(code)
         return [form.span("text") for form in forms if form["text"] and not form["text"].startswith("*.")]
+    if ";;" in code and re.match(_FILTERS, code):
+        return [name.span("text") for name in _NAME_OF_FILTER.finditer(code) if name["text"]]
     if code.startswith("<"):
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):

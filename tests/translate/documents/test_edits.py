@@ -68,6 +68,8 @@ def test_prose_has_no_codes(text: str) -> None:
             "<g1></g1>Gold <g2></g2>text <g3></g3><g4></g4>%s",
         ),  # of Minecraft
         *((text, text) for text in ("\u00a75a BGB", "\u00a7 5", "\u00a7823 BGB", "\u00a7\u00a7 4")),
+        ("*All* files (*.png) **.NET**", "<g1>All</g1> files (*.png) <g2>.NET</g2>"),
+        *((text, text) for text in ("Images (*.png *.jpg);;All files (*)", "Only *.png or *.jpg*")),
         *((text, text) for text in ("[1](2)", "<a_b>x</a_b_c>", "![a](b)")),
     ],
 )
@@ -264,6 +266,8 @@ def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
     [
         *("MMM d, yyyy", "dd.MM.yyyy", "d. MMMM yyyy", "yyyy-MM-dd", "EEEE, d MMMM", "HH:mm", "h:mm a", "MMMM yyyy"),
         *("yyyy-MM-dd HH:mm:ss", "E, dd/MM/yy", "yyyy-MM-dd'T'HH:mm:ss", "EEE, MMM dd, yyyy h:mm a", "MMM dd"),
+        *("dddd, MMMM d, yyyy", "ddd d MMM, hh:mm tt", "M/d/yy", "EEE, MMM d, ''yy", "LLLL yyyy", "HH:mm 'Uhr'"),
+        *("dddd, MMMM Do, YYYY h:mm A", "D. MMM YY", "MMMM D, YYYY [at] h:mm A", "d. MMMM yyyy 'um' HH:mm 'Uhr'"),
     ],
 )
 def test_patterns_of_dates_are_codes(pattern: str) -> None:
@@ -272,7 +276,20 @@ def test_patterns_of_dates_are_codes(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["dd/mm/yyyy", "DD.MM.YYYY", "5 mm", "MM", "Hmm: mm", "comma d", "Type yy now", "a mmm"]
+    "pattern",
+    ["F j, Y", "g:i a", "F j, Y g:i a", r"Y/m/d \\a\\t g:i A", "l, F jS, Y", "M j, Y @ H:i", "d.m.Y", "EEEE", "dddd"],
+)
+def test_a_text_that_is_a_pattern_is_a_code(pattern: str) -> None:
+    assert variables(pattern) == [(0, len(pattern))]
+    assert not variables(f"See {pattern} there")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("dd/mm/yyyy", "DD.MM.YYYY", "5 mm", "MM", "Hmm: mm", "comma d", "Type yy now", "a mmm"),
+        *("Y/n", "y/n", "M/F", "Vitamin D, E or C", "E. M. Forster", "A. D. Jones, M. Y.", "m/s", "Add", "Hmm.mm"),
+    ],
 )
 def test_other_letters_are_no_patterns_of_dates(text: str) -> None:
     assert not variables(text)
