@@ -44,6 +44,7 @@ _SIZES = "{urn:oasis:names:tc:xliff:sizerestriction:2.0}"
 _PHRASE = "{http://www.memsource.com/mxlf/"
 _CODE_AS_TEXT = re.compile(r"\{(?P<opens>\w{1,9})>|<(?P<closes>\w{1,9})\}")  # of Phrase
 _ITS = "{http://www.w3.org/2005/11/its}translate"
+_DELETED = "x-sdl-deleted"  # of Trados, by a tracked change
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
 _LANGUAGE = re.compile(rb"""\sxml:lang\s*=\s*["']([\w-]*)""")
@@ -207,7 +208,8 @@ class Xliff:
             is_stated = self.reading.is_stated(piece.stated)
             return piece.raw if is_stated else with_attributes(piece.raw, {piece.attribute: self.reading.target})
         translated = [text for text in piece.texts if any(content in given for content in text.contents)]
-        if not translated and not all(text.is_code and not text.old for text in piece.texts):
+        is_code = bool(piece.texts) and all(text.is_code and not text.old for text in piece.texts)
+        if not translated and not is_code:
             return piece.raw
         if piece.longest is not None and self._length(piece, given) > piece.longest:
             place = next(content.place for text in piece.texts for content in text.contents)
@@ -689,7 +691,7 @@ def _divides(inside: Sequence[Token], start: int, stop: int) -> bool:
 def _translates(token: Token) -> bool | None:
     """Return whether an element says that the text in it is translated, or that it is not."""
     kind, stated = token.attributes.get("mtype"), token.attributes.get("translate", token.attributes.get(_ITS))
-    if kind in ("protected", "x-protected", "x-its-translate-no") or stated == "no":
+    if kind in ("protected", "x-protected", "x-its-translate-no", _DELETED) or stated == "no":
         return False
     return True if stated == "yes" or kind == "x-its-translate-yes" else None
 
@@ -714,7 +716,7 @@ def _native(element: Sequence[Token], place: Place, is_sub: bool) -> _Code:
     if name in _CLOSING:
         number = attributes.get(_CLOSING[name]) or attributes.get("id")
         return _Code(token, raw, AtomKind.POINT, key=(name[-1] == "m", number), is_end=True)
-    if name in ("it", "cp"):
+    if name in ("it", "cp") or attributes.get("mtype") == _DELETED:
         return _Code(token, raw, AtomKind.POINT)
     if attributes.get("ctype", attributes.get("subType")) in _LINE_BREAKS:
         return _Code(token, raw, AtomKind.SPACE)

@@ -14,7 +14,7 @@ from tests.translate.documents.stubs import MARK, Stub, marked, reverse, transla
 from translate.documents.document import Reading, read
 from translate.documents.xml import with_attributes
 from translate.errors import UserError
-from translate.text.placeholders import placeholder_spans
+from translate.text.placeholders import DOCUMENT_TAG, placeholder_spans
 
 # Of Debian's package php-symfony-translation.
 SCHEMAS = Path("/usr/share/php/Symfony/Component/Translation/Resources/schemas")
@@ -159,6 +159,23 @@ def test_segments_that_have_a_translation_stay_and_the_others_are_filled() -> No
         t for _, t in units(translated(data, GERMAN, upper)) if t is not None and t.find("{*}mrk") is not None
     )
     assert words(target) == "One. ZWEI AUCH."
+
+
+def test_units_of_trados_that_are_locked_and_texts_that_are_deleted_stay() -> None:
+    locked = b"""<trans-unit id="1"><source>Ein Tag.</source>
+<seg-source><mrk mtype="seg" mid="1">Ein Tag.</mrk></seg-source>
+<target><mrk mtype="seg" mid="1"/></target><sdl:seg-defs><sdl:seg id="1" locked="true"/></sdl:seg-defs></trans-unit>"""
+    deleted = b'<mrk mtype="x-sdl-deleted" sdl:revid="r">alter </mrk>'
+    data = b"""<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"
+xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0"><file original="a" source-language="de" target-language="en"
+datatype="x"><body>%s<trans-unit id="2"><source>Ein %sHund.</source></trans-unit></body></file></xliff>""" % (
+        locked,
+        deleted,
+    )
+    assert [DOCUMENT_TAG.sub("", unit.text) for unit in read(data, GERMAN).units] == ["Ein Hund."]
+    after = translated(data, GERMAN, upper)
+    assert locked in after
+    assert b">EIN %sHUND.</target>" % deleted in after
 
 
 @pytest.mark.parametrize("state", ["new", "needs-translation", "translated", None])
