@@ -52,7 +52,7 @@ _DOCBOOK = _FOREIGN | {
             classsynopsis cmdsynopsis collab constructorsynopsis copyright corpauthor destructorsynopsis edition editor
             enumsynopsis fieldsynopsis funcsynopsis invpartnumber isbn issn issuenum methodsynopsis othercredit
             packagesynopsis pagenums productnumber programlisting pubdate publisher publishername pubsnumber
-            releaseinfo remark revhistory screen seriesvolnums subjectset synopsis volumenum""",
+            releaseinfo remark revnumber screen seriesvolnums subjectset synopsis volumenum""",
     }.items()
     for name in names.split()
 }

@@ -89,6 +89,13 @@ def test_a_file_of_xml_is_known_by_its_first_element() -> None:
         texts("a.xml", b"<svg/>")
 
 
+def test_the_history_of_a_book_is_prose_but_for_its_data() -> None:
+    data = b"""<article><info><revhistory><revision><revnumber>1.0 beta</revnumber><date>May 2026</date>
+<authorinitials>AS</authorinitials><revremark>First <emphasis>edition</emphasis></revremark></revision>
+<revision><revdescription><para>All new.</para></revdescription></revision></revhistory></info></article>"""
+    assert texts("a.dbk", data) == ["First <g1>edition</g1>", "All new."]
+
+
 def test_a_map_of_topics() -> None:
     inner = b'<topicref navtitle="Erster Teil"><topicmeta><navtitle>Teil</navtitle></topicmeta></topicref>'
     data = b"<map><title>Alles</title>" + inner + b"</map>"
