@@ -10,9 +10,10 @@ people write. Nothing is replaced unless its value is certain on both sides and 
     weekday, month    in full, abbreviated, or as a habit ("montags", "on Mondays")
     date     "3. Mai 2019" and "May 3, 2019"; in digits, "03.05.2019" and "5/3/2019", which may also be British
     number   with separators, or before a word that is counted
-    amount   euros, dollars and pounds, by sign or word
+    amount   euros and dollars by sign or word, pounds by sign
 """
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -252,10 +253,8 @@ def _amounts(text: str, language: str) -> Expressions:
         for match in pattern.finditer(text):
             groups = match.groupdict()
             sign, word = groups.get("sign"), groups.get("word")
-            before = text[: match.start()]
-            if (
-                re.fullmatch(r"\$\d", match[0]) or _ARTICLE.search(before) or _LATER.search(before)
-            ):  # "$1" is a variable
+            before, is_variable = text[: match.start()], re.fullmatch(r"\$\d", match[0])
+            if is_variable or _ARTICLE.search(before) or _LATER.search(before):
                 continue
             currency = _SIGNS[sign] if sign else _CURRENCY_WORDS[str(word)]
             form = f"{'sign' if sign else 'word'} {_n_decimals(match['n'], language)}"
@@ -472,11 +471,11 @@ def replaced(pair: Pair, links: Sequence[Link], langpair: str, seed: str) -> Pai
     has_half = any(_HALF_DAY[code].search(side) for side, code in zip(pair, codes, strict=True))
     times = sorted((link for link in links if link[0].kind == "time"), key=lambda link: link[0].value)
     new = dict(zip(times, _new_times(times, has_half, draw), strict=True))
-    days = draw.sample(range(7), 7)
+    days = itertools.cycle(draw.sample(range(7), 7)[::-1])  # a text may name a day as "montags" and as "Montag"
     for link in links:
         if link[0].kind == "weekday":
             source, target = _new(link, draw)
-            value = (days.pop(),)
+            value = (next(days),)
             new[link] = replace(source, value=value), replace(target, value=value)
         elif link not in new:
             new[link] = _new(link, draw)
@@ -559,7 +558,10 @@ def _new_number(n_decimals: int, draw: random.Random, large: float) -> Decimal:
 
 
 def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> list[Link]:
-    """Return links with other times in the same order; a half of the day that words name, or may name, stays."""
+    """Return links with other times in the same order; a half of the day that words name, or may name, stays.
+
+    A timetable with more times than there are to choose from keeps them.
+    """
     if not links:
         return []
     with_minutes = draw.random() < 0.5 or any("colon" in (one.shape, other.shape) for one, other in links)
@@ -569,7 +571,10 @@ def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> li
         hours = range(1, 13)
     elif has_half:
         hours = range(5, 12) if links[0][0].value[0] < 720 else range(13, 24)
-    steps = sorted(draw.sample([60 * hour + minute for hour in hours for minute in (0, 15, 30, 45)], len(links)))
+    quarters = [60 * hour + minute for hour in hours for minute in (0, 15, 30, 45)]
+    if len(links) > len(quarters):
+        return list(links)
+    steps = sorted(draw.sample(quarters, len(links)))
     new = []
     for (source, target), step in zip(links, steps, strict=True):
         minute = step % 60 if draw.random() < 0.6 else 5 * draw.randrange(12)

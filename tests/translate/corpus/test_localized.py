@@ -149,3 +149,30 @@ def test_words_for_a_half_of_the_day_keep_it(seed: str) -> None:
 def test_values_differ_between_seeds() -> None:
     pair = ("Die Schule endet um 15 Uhr.", "School is over at 3 pm.")
     assert len({replaced(pair, "de-en", str(i)) for i in range(100)}) > 40
+
+
+@given(langpair=LANGPAIRS, seed=SEEDS)
+def test_a_week_named_twice_says_the_same_on_both_sides(langpair: str, seed: str) -> None:
+    """Eight values of weekdays, and seven days."""
+    pair = (
+        "Montags, dienstags, mittwochs, donnerstags, freitags, samstags, sonntags und am Montag",
+        "On Mondays, Tuesdays, Wednesdays, Thursdays, Fridays, Saturdays, Sundays and on Monday",
+    )
+    new = replaced(turned(pair, langpair), langpair, seed)
+    assert new is not None
+    assert same(new, langpair), new
+
+
+@pytest.mark.parametrize(("hours", "words"), [(range(5, 12), ("morgens", "in the morning")), (range(24), ("", ""))])
+@given(langpair=LANGPAIRS, seed=SEEDS)
+def test_a_long_timetable_says_the_same_on_both_sides(
+    hours: range, words: tuple[str, str], langpair: str, seed: str
+) -> None:
+    """More times than there are to choose from."""
+    times = [(hour, minute) for hour in hours for minute in range(10, 60, 10)]
+    german = ", ".join(f"{hour}:{minute} Uhr" for hour, minute in times)
+    english = ", ".join(f"{hour % 12 or 12}:{minute} {'ap'[hour > 11]}m" for hour, minute in times)
+    pair = turned((f"Abfahrt {words[0]}: {german}", f"Departure {words[1]}: {english}"), langpair)
+    assert len(shared(pair, langpair)) == len(times)
+    new = replaced(pair, langpair, seed)
+    assert new is None or same(new, langpair), new
