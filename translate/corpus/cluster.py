@@ -20,7 +20,7 @@ from translate.cluster import Dataset, ObjectRef, PartIndex, Shared
 from translate.config.schema import DataConfig, Source
 from translate.corpus.augmentation import MOST_JOINED, Context, SentenceRun
 from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
-from translate.corpus.sources import Pair, describe, pair_lines, read_pairs
+from translate.corpus.sources import Pair, below, describe, pair_lines, read_pairs
 from translate.corpus.stages import CleanPairs, Encoded, Encoder, Recipe
 from translate.corpus.tokenizer import TextSize, Tokenizer, sampled
 
@@ -48,7 +48,7 @@ def clean(recipe: Recipe, folder: Path, *, chunk: int = CHUNK) -> CleanPairs:
 def _with_full_paths(recipe: Recipe) -> Recipe:
     """Return the recipe with a root that means the same to workers, whose folder is another."""
     data = recipe.config.data
-    data = data.model_copy(update={"root": str(Path(data.root).expanduser().absolute())})
+    data = data.model_copy(update={"root": str(below(".", Path(data.root)).absolute())})
     return replace(recipe, config=recipe.config.model_copy(update={"data": data}))
 
 

@@ -33,6 +33,7 @@ from translate.corpus.sources import (
     LANGPAIRS,
     TAG,
     Pair,
+    below,
     describe,
     identity,
     read_pair_lines,
@@ -371,10 +372,11 @@ def plan_moved_corpus(config: ExperimentConfig, folder: Path, tokenizer_sha256: 
         folder: the prepared corpus.
         tokenizer_sha256: as for `plan_corpus`.
 
-    Raises UserError if the corpus was prepared with other settings, or is damaged.
+    Raises UserError if the corpus was prepared with other settings or is damaged, or if data.root is "~NAME" of an
+    unknown user.
     """
     is_remote = any(source.kind == "hub" for source in config.data.sources)
-    if is_remote or Path(config.data.root).expanduser().exists() or not (folder / "manifest.json").exists():
+    if is_remote or below(".", Path(config.data.root)).exists() or not (folder / "manifest.json").exists():
         return None
     manifest = read_manifest(folder)
     settings = json.loads(json.dumps(corpus_settings(config, tokenizer_sha256)))

@@ -94,7 +94,7 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {name: _digest(text_file(name, root)) for name in (source.source, source.target)}
         case data.TsvSource() | data.TmxSource() | data.RecordSource():
             return {source.path: _digest(text_file(source.path, root))}
-        case data.HubSource() if (folder := _below(source.id, root)).is_dir():
+        case data.HubSource() if (folder := below(source.id, root)).is_dir():
             return {f"{source.id}/{name}": digest for name, digest in _folder_digests(folder).items()}
         case data.HubSource():
             from translate.corpus import hub
@@ -153,7 +153,7 @@ def text_file(path: str, root: Path) -> Path:
         path: absolute, or below `root`; "~" is the home folder.
         root: folder that relative paths start at.
     """
-    found = _below(path, root)
+    found = below(path, root)
     if not found.exists() and _MADE.search(found.name):
         raise UserError(f"{found}: no such file; run `translate prepare` with the experiment file, which makes it")
     if not found.exists():
@@ -162,8 +162,8 @@ def text_file(path: str, root: Path) -> Path:
     return found
 
 
-def _below(path: str, root: Path) -> Path:
-    """Return `path` if it is absolute, else the path below `root`; "~" is the home folder."""
+def below(path: str, root: Path) -> Path:
+    """Return `path` if it is absolute, else the path below `root`; UserError for "~NAME" of an unknown user."""
     try:
         return root.expanduser() / Path(path).expanduser()
     except RuntimeError as error:
@@ -294,7 +294,7 @@ def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]", name: str) ->
 def _open_hub(source: data.HubSource, root: Path) -> "Dataset":
     from translate.corpus import hub
 
-    folder = _below(source.id, root)
+    folder = below(source.id, root)
     return hub.open_split(source, folder, describe(source), lambda: json_sha256(_folder_digests(folder)))
 
 

@@ -130,6 +130,14 @@ def test_a_corpus_that_was_prepared_elsewhere_is_trained_on_without_its_data(toy
         train_experiment(Start(other, Run(toy.folder / "other"), moved), toy.said.append)
 
 
+def test_a_root_in_the_home_of_an_unknown_user_is_one_sentence(toy):
+    data = {**toy.settings["data"], "root": "~no-such-user/data"}
+    with pytest.raises(UserError, match=r"^~no-such-user/data: no home folder of that user"):
+        train_experiment(
+            Start(parse({**toy.settings, "data": data}, "toy"), Run(toy.folder / "run"), toy.folder / "p"), print
+        )
+
+
 @pytest.mark.parametrize("moment", ["prepared", "opened"])
 def test_a_corpus_that_another_training_would_replace_stays_until_all_have_opened_it(toy, monkeypatch, moment):
     """The other one begins when this one has prepared its corpus, or opens it to train."""
