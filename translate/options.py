@@ -81,6 +81,16 @@ class Declared:
     bare: str | None = None
     nested: tuple[str, ...] | None = None
 
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number in words; "" for none."""
+        named = (("at least", self.min), ("at most", self.max))
+        return " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
+
+    def allows(self, number: float) -> bool:
+        """Return whether a number is within the bounds."""
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
+
 
 def flag(group: str, name: str, help: str) -> Declared:
     """An option without a value."""
@@ -188,10 +198,7 @@ def _fits(value: Any, hint: Any) -> bool:
     match get_origin(hint):
         case origin if origin is Annotated:
             kind, declared = get_args(hint)
-            least, most = declared.min, declared.max
-            return _fits(value, kind) and (
-                value is None or ((least is None or value >= least) and (most is None or value <= most))
-            )
+            return _fits(value, kind) and (value is None or declared.allows(value))
         case origin if origin is Literal:
             return value in get_args(hint)
         case origin if origin in (Union, UnionType):
@@ -208,8 +215,7 @@ def _wanted(hint: Any) -> str:
     bounds = ""
     if get_origin(hint) is Annotated:
         hint, declared = get_args(hint)
-        named = (("at least", declared.min), ("at most", declared.max))
-        bounds = " and ".join(f"{words} {bound:g}" for words, bound in named if bound is not None)
+        bounds = declared.bounds
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     words = " or ".join(
         " or ".join(map(repr, get_args(kind)))
@@ -278,11 +284,8 @@ class _Field:
         except ValueError:
             what = "a whole number" if kind is int else "a number"
             raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
-        low, high = self.declared.min, self.declared.max
-        if (low is not None and not number >= low) or (high is not None and not number <= high):
-            named = (("at least", low), ("at most", high))
-            bounds = [f"{words} {bound:g}" for words, bound in named if bound is not None]
-            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be {' and '.join(bounds)}")
+        if not self.declared.allows(number):
+            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be {self.declared.bounds}")
         if kind is float and not isfinite(number):
             raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
         return number
