@@ -372,32 +372,12 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
     A value is the next word or follows "=". Text that begins with a hyphen and has a space, such as "- Yes." or
     "-mal sehen", is not taken for an option; text after "--" is not either.
     """
-    parser = _Parser(prog=f"translate {command}", add_help=False, allow_abbrev=False)
     declared = _fields(options)
-    for field in declared:
-        if field.kind is bool:
-            parser.add_argument(field.names[0], dest=field.name, action="store_true", default=field.default)
-            if field.is_on:
-                parser.add_argument(field.names[-1], dest=field.name, action="store_false")
-        elif field.declared.group is not None:
-            parser.add_argument(
-                field.names[0],
-                dest=field.name,
-                action="append" if field.is_list else _Once,
-                nargs="?" if field.declared.bare is not None else field.n_values,
-                const=field.declared.bare,
-                type=field.read,
-                default=None if field.default is MISSING else field.default,
-            )
+    parser = _parser(command, declared)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given, words = parser.parse_known_args([_long(word, declared) for word in arguments[:end]])
     if unknown := next((word for word in words if _looks_like_an_option(word)), None):
-        name = unknown.partition("=")[0]
-        may_be_one = name.startswith("--") or name.islower()  # no option has capitals, and a word of text may
-        near = difflib.get_close_matches(name, names_of(options) if may_be_one else [], n=1, cutoff=0.7)
-        takes_text = any(field.declared.group is None for field in declared)
-        remedy = f"; did you mean {near[0]}?" if near else '; if it is text, write "--" before it' if takes_text else ""
-        raise UnknownOptionError(f"no option {name}{remedy} (see {parser.prog} --help)", name)
+        raise _unknown(unknown.partition("=")[0], options, command)
     values = vars(given)
     words += arguments[end + 1 :]
     for field in declared:
@@ -416,6 +396,36 @@ def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Opt
         if own:
             values[outer.name] = replace(outer.default, **own)  # type: ignore[type-var]
     return options(**values)
+
+
+def _parser(command: str, declared: Sequence[_Field]) -> _Parser:
+    """Return a parser of the options; words that are none are left to `parse`."""
+    parser = _Parser(prog=f"translate {command}", add_help=False, allow_abbrev=False)
+    for field in declared:
+        if field.kind is bool:
+            parser.add_argument(field.names[0], dest=field.name, action="store_true", default=field.default)
+            if field.is_on:
+                parser.add_argument(field.names[-1], dest=field.name, action="store_false")
+        elif field.declared.group is not None:
+            parser.add_argument(
+                field.names[0],
+                dest=field.name,
+                action="append" if field.is_list else _Once,
+                nargs="?" if field.declared.bare is not None else field.n_values,
+                const=field.declared.bare,
+                type=field.read,
+                default=None if field.default is MISSING else field.default,
+            )
+    return parser
+
+
+def _unknown(name: str, options: type, command: str) -> UnknownOptionError:
+    """Return the error for an option that the command does not have, with the nearest one that it has."""
+    may_be_one = name.startswith("--") or name.islower()  # no option has capitals, and a word of text may
+    near = difflib.get_close_matches(name, names_of(options) if may_be_one else [], n=1, cutoff=0.7)
+    takes_text = any(field.declared.group is None for field in _fields(options))
+    remedy = f"; did you mean {near[0]}?" if near else '; if it is text, write "--" before it' if takes_text else ""
+    return UnknownOptionError(f"no option {name}{remedy} (see translate {command} --help)", name)
 
 
 def _long(word: str, declared: Sequence[_Field]) -> str:
