@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.config import Hypothesis, SearchConfig
+from transformer.config import Hypothesis, Ids, SearchConfig
 from transformer.search.beam import RowStep, Step, require_sentences
 
 Phrase = Sequence[int]
@@ -91,10 +91,8 @@ def constrained_search(
         keep = []
         for i, b in enumerate(alive):
             total_KV = log_probs[i] + torch.tensor([live.log_prob for live in grids[b]], device=device)[:, None]
-            for live, total in zip(grids[b], total_KV[:, config.eos].tolist(), strict=True):
-                if total > _NEVER and all(_contains(live.tokens, phrase) for phrase in required[b]):
-                    finished[b].append(config.hypothesis(list(live.tokens), total))
-            finished[b] = sorted(finished[b], key=lambda h: -h.score)[: config.n_best]
+            ended = _ended(grids[b], total_KV[:, config.eos].tolist(), required[b], config)
+            finished[b] = sorted([*finished[b], *ended], key=lambda h: -h.score)[: config.n_best]
             total_KV[:, config.eos] = _NEVER
             grids[b] = _extended(grids[b], total_KV, required[b], config.beam_size)
             worst = finished[b][-1].score if len(finished[b]) == config.n_best else _NEVER
@@ -122,12 +120,23 @@ class _Live(NamedTuple):
         beam: the place in the previous grid that it continues.
     """
 
-    tokens: tuple[int, ...]
+    tokens: Ids
     log_prob: float
     beam: int
 
 
-def _extended(grid: Sequence[_Live], total_KV: Tensor, phrases: Sequence[Phrase], bank_size: int) -> list[_Live]:
+def _ended(
+    grid: Sequence[_Live], log_probs: Sequence[float], phrases: Sequence[Ids], config: SearchConfig
+) -> list[Hypothesis]:
+    """Return the outputs that contain all phrases, given the log-probability of each when it ends here."""
+    return [
+        config.hypothesis(list(live.tokens), log_prob)
+        for live, log_prob in zip(grid, log_probs, strict=True)
+        if log_prob > _NEVER and all(_contains(live.tokens, phrase) for phrase in phrases)
+    ]
+
+
+def _extended(grid: Sequence[_Live], total_KV: Tensor, phrases: Sequence[Ids], bank_size: int) -> list[_Live]:
     """Return the best continuations in each bank; `total_KV` are the log-probabilities of all."""
     n_tokens = total_KV.size(1)
     bank_KV = _banks(grid, n_tokens, phrases).to(total_KV.device)
@@ -140,7 +149,7 @@ def _extended(grid: Sequence[_Live], total_KV: Tensor, phrases: Sequence[Phrase]
     return extended
 
 
-def _banks(grid: Sequence[_Live], n_tokens: int, phrases: Sequence[Phrase]) -> Tensor:
+def _banks(grid: Sequence[_Live], n_tokens: int, phrases: Sequence[Ids]) -> Tensor:
     """Return the bank of every continuation, (K, V)."""
     bank_KV = torch.zeros(len(grid), n_tokens, dtype=torch.long)
     for k, live in enumerate(grid):
@@ -152,16 +161,16 @@ def _banks(grid: Sequence[_Live], n_tokens: int, phrases: Sequence[Phrase]) -> T
     return bank_KV
 
 
-def _n_met(tokens: Sequence[int], phrases: Sequence[Phrase]) -> int:
+def _n_met(tokens: Ids, phrases: Sequence[Ids]) -> int:
     """Return how many phrase tokens count as met by an output.
 
     These are all tokens of complete phrases, and the longest beginning of another phrase at the end of the output.
     """
     complete = [phrase for phrase in phrases if _contains(tokens, phrase)]
-    begun = [n for p in phrases if p not in complete for n in range(1, len(p)) if tuple(tokens[-n:]) == tuple(p[:n])]
+    begun = [n for p in phrases if p not in complete for n in range(1, len(p)) if tokens[-n:] == p[:n]]
     return sum(map(len, complete)) + max(begun, default=0)
 
 
-def _contains(tokens: Sequence[int], phrase: Phrase) -> bool:
+def _contains(tokens: Ids, phrase: Ids) -> bool:
     n = len(phrase)
-    return any(tuple(tokens[i : i + n]) == tuple(phrase) for i in range(len(tokens) - n + 1))
+    return any(tokens[i : i + n] == phrase for i in range(len(tokens) - n + 1))
