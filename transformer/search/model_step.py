@@ -90,8 +90,11 @@ def search(models: Sequence[Transformer], requests: Sequence[Request], config: S
         config: the settings of the search, with the models' bos and eos in place of its own. Its `coverage` is left to
             `transformer.search.coverage`.
 
-    Raises ValueError if the maximum length of a request leaves no room for its prefix, its phrases and eos.
+    Raises ValueError if the maximum length of a request leaves no room for its prefix, its phrases and eos, and if
+    outputs with phrases are to be sampled.
     """
+    if config.sampling and any(request.phrases for request in requests):
+        raise ValueError("a sample cannot be made to contain phrases; search for it, or leave the phrases out")
     for request in requests:
         if request.max_length < (least := len(request.prefix) + request.n_phrase_tokens + 1):
             raise ValueError(

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
-from transformer.config import Hypothesis, SearchConfig, length_penalty
+from transformer.config import Hypothesis, Request, Sampling, SearchConfig, length_penalty
 from transformer.model import Transformer
 from transformer.search.beam import WithoutRepeats, beam_search, greedy_search
 from transformer.search.constraints import ForcedPrefix, constrained_search
 from transformer.search.ensemble import EnsembleStep
-from transformer.search.model_step import ModelStep, pad_batch, source_batch, translate_ids
+from transformer.search.model_step import ModelStep, pad_batch, search, source_batch, translate_ids
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
 EACH_VARIANT = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -196,9 +196,9 @@ def test_searches_for_another_number_of_sentences_are_refused() -> None:
         return ModelStep(model, source_batch(model, SRC))
 
     assert step().n_sentences == EnsembleStep([step(), step()]).n_sentences == len(SRC)
-    for search in (beam_search, greedy_search):
+    for own in (beam_search, greedy_search):
         with pytest.raises(ValueError, match="do not fit the"):
-            search(step(), [5] * 2 * len(SRC), SearchConfig())
+            own(step(), [5] * 2 * len(SRC), SearchConfig())
     with pytest.raises(ValueError, match="2 prefixes do not fit the 3 sentences"):
         ForcedPrefix(step(), [[3], [4]])
     with pytest.raises(ValueError, match="do not fit the"):
@@ -217,3 +217,10 @@ def test_each_output_has_its_own_maximum_length_and_repeats_nothing_if_requested
         assert len(h.tokens) + 1 <= length
         assert len(set(h.tokens)) == len(h.tokens)
         assert h.log_prob == pytest.approx(log_prob(model, src, h.tokens), abs=1e-3)
+
+
+def test_a_sample_is_not_asked_to_contain_phrases() -> None:
+    """They were ignored."""
+    request = Request((5, 6), 9, phrases=((3, 4),))
+    with pytest.raises(ValueError, match="cannot be made to contain phrases"):
+        search([MODELS["paper"]], [request], SearchConfig(sampling=Sampling()))
