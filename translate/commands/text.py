@@ -136,7 +136,7 @@ def open_translator(options: TranslationOptions) -> "Translator":
     from translate.inference.translator import Translator
 
     tune_malloc()
-    opening = replace(options.opening, target=options.to_language)
+    opening = replace(options.opening, model=None, target=options.to_language)
     translator = Translator.load(folder, options.search, options.document, opening, say=say)
     if "torch" in sys.modules:  # one of the engines has imported it
         set_up_torch(options.opening.threads)

@@ -127,7 +127,8 @@ class Translator:
 
         Args:
             path: the name or the folder; of a folder whose name an installed model has too, text such as "./NAME".
-            search, document, opening: how to search, what the texts are, and where to compute.
+            search, document, opening: how to search, what the texts are, and where to compute; the model of `opening`
+                must be None, since `path` names it.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
@@ -135,6 +136,9 @@ class Translator:
         say = say or (lambda message: print(message, file=sys.stderr))
         _check_options(search, document, opening)
         opening, search = opening or Opening(), search or Search()
+        if opening.model is not None:
+            named = f"{str(path)!r} and model={str(opening.model)!r}"
+            raise TypeError(f"two models are named, {named}; leave the latter out")
         engine = open_engine(locate(path, say, exported=True), opening)
         reranker = None
         if search.rerank:
@@ -151,6 +155,10 @@ class Translator:
             for note in lacking_rules(engine.spec):
                 say(note)
         return translator
+
+    def __repr__(self) -> str:
+        spec = self.engine.spec
+        return f"<Translator from {spec.source} to {spec.target}, {self.engine.folder}>"
 
     @overload
     def __call__(self, text: str) -> str: ...

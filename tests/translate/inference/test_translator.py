@@ -5,6 +5,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +31,7 @@ from translate.inference.translator import FIRST_TEXTS, Translator
 from translate.models.folder import ModelFolder
 from translate.text.formats import one_line
 from translate.text.sentences import cut
-from translate.text.translation import Document, Opening, Search, Translation
+from translate.text.translation import Document, EngineName, Opening, Search, Translation
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
@@ -211,6 +212,23 @@ def test_options_in_the_place_of_others_are_refused(parts: ModelFolder, options:
     for call in (Translator.load, Translator):
         with pytest.raises(TypeError, match=re.escape(said)):
             call(parts, *options)
+
+
+def test_a_second_name_of_the_model_is_refused(parts: ModelFolder) -> None:
+    with pytest.raises(TypeError, match="two models are named, .* and model='en-de'; leave the latter out"):
+        Translator.load(parts.folder, opening=Opening(model="en-de"))
+
+
+def test_a_translator_shows_its_languages_and_its_model(parts: ModelFolder) -> None:
+    assert repr(Translator(parts)) == f"<Translator from de to en, {parts.folder}>"
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_several_threads_use_one_translator(parts: ModelFolder, engine: EngineName) -> None:
+    translator = Translator.load(parts.folder, opening=Opening(engine=engine, device="cpu"))
+    alone = [translator(text) for text in PLAIN]
+    with ThreadPoolExecutor(len(PLAIN)) as threads:
+        assert [*threads.map(translator, PLAIN)] == alone
 
 
 def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> None:
