@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -96,6 +96,11 @@ def reason(error: Exception) -> str:
         return reason(OSError(int(found[1]), os.strerror(int(found[1])))) if found else str(error)
     remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
     return f"{error.strerror or error}{remedy}"
+
+
+def either(words: Sequence[str]) -> str:
+    """Return words as a list of choices, such as "a, b or c"."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def optional_package(name: str, extra: str) -> Any:  # Any: mypy checks alike whether or not the package is installed

@@ -39,7 +39,7 @@ from typing import (
     get_type_hints,
 )
 
-from translate.errors import OptionError, UserError
+from translate.errors import OptionError, UserError, either
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -422,9 +422,9 @@ def _parser(command: str, declared: Sequence[_Field]) -> _Parser:
 def _unknown(name: str, options: type, command: str) -> UnknownOptionError:
     """Return the error for an option that the command does not have, with the nearest one that it has."""
     may_be_one = name.startswith("--") or name.islower()  # no option has capitals, and a word of text may
-    near = difflib.get_close_matches(name, names_of(options) if may_be_one else [], n=1, cutoff=0.7)
+    near = either(_similar(name, [*names_of(options)]) if may_be_one else [])
     takes_text = any(field.declared.group is None for field in _fields(options))
-    remedy = f"; did you mean {near[0]}?" if near else '; if it is text, write "--" before it' if takes_text else ""
+    remedy = f"; did you mean {near}?" if near else '; if it is text, write "--" before it' if takes_text else ""
     return UnknownOptionError(f"no option {name}{remedy} (see translate {command} --help)", name)
 
 
@@ -433,6 +433,13 @@ def _long(word: str, declared: Sequence[_Field]) -> str:
     name, *value = word.split("=", 1)
     long = (field.names[0] for field in declared if name in field.names[1:] and field.kind is not bool)
     return "=".join([next(long, name), *value]) if _looks_like_an_option(word) else word
+
+
+def _similar(name: str, names: Sequence[str]) -> list[str]:
+    """Return the options that a user may have meant: for "-o" those with this initial, else the two most similar."""
+    if len(name) == 2:
+        return [long for long in names if long.startswith(f"--{name[1]}")]
+    return difflib.get_close_matches(name, names, n=2, cutoff=0.7)
 
 
 def _read_words(parser: _Parser, field: _Field, words: list[str]) -> Any:

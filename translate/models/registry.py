@@ -2,11 +2,11 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, either
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec, mended_by_update
 from translate.options import model_path
@@ -220,13 +220,9 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
         spec = TranslationSpec.load(folder)
     if not spec.speaks(source, target):
         raise UserError(
-            f"{folder}: translates from {spec.source} to {_or(spec.targets)}, not {_wanted(source, target)}; name "
+            f"{folder}: translates from {spec.source} to {either(spec.targets)}, not {_wanted(source, target)}; name "
             "another model, or leave --from and --to out"
         )
-
-
-def _or(languages: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(languages[:-1]), languages[-1]]))
 
 
 def _wanted(source: str | None, target: str | None) -> str:
