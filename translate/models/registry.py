@@ -86,10 +86,7 @@ def find_model(
     if source or target:
         if first := _installed_for(source, target, say, exported=exported):
             return first
-        raise UserError(
-            f"no installed model translates {_wanted(source, target)}; name one or a run with --model (translate "
-            "models lists them), or add one with translate models add"
-        )
+        raise UserError(_no_model(source, target))
     default = next((folder for name, folder in installed() if name == DEFAULT), None)
     if default is None:
         raise UserError(
@@ -97,6 +94,20 @@ def find_model(
             "or `translate train CONFIG`"
         )
     return default
+
+
+def _no_model(source: str | None, target: str | None) -> str:
+    """Return the message for languages that no installed model has, or that are none."""
+    codes = {name.lower(): code for code, name in known_languages().items()}
+    for asked in filter(None, (source, target)):
+        if code := codes.get(asked.lower()):
+            return f"languages are named by their codes; write {code} for {language_name(code)}"
+    if source == target:
+        return f"both languages are {source}; name the other one, or leave --from or --to out"
+    return (
+        f"no installed model translates {_wanted(source, target)}; name one or a run with --model (translate models "
+        "lists them), or add one with translate models add"
+    )
 
 
 def chosen_model(name: Path | str | None, say: Say, *, exported: bool = False) -> Path | None:

@@ -242,6 +242,23 @@ def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> N
         find_model(Path("en-de"), fail, source="de")
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"target": "english"}, "languages are named by their codes; write en for English"),
+        ({"source": "German", "target": "en"}, "languages are named by their codes; write de for German"),
+        ({"source": "de", "target": "de"}, "both languages are de; name the other one, or leave --from or --to out"),
+    ],
+)
+def test_languages_that_no_model_can_have_get_their_own_message(
+    asked: dict[str, str], said: str, parts: ModelFolder
+) -> None:
+    model(parts, "shipped/de-en")
+    with pytest.raises(UserError) as caught:
+        find_model(None, fail, **asked)
+    assert str(caught.value) == said
+
+
 def test_a_region_finds_its_own_model_or_else_that_of_the_language(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "user/en-de", "en", "de")
