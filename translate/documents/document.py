@@ -22,6 +22,7 @@ from typing import Protocol
 
 from translate.errors import UserError
 from translate.files import OPENERS
+from translate.text.formats import guess_format
 from translate.text.languages import region, without_region
 
 
@@ -170,19 +171,17 @@ def has_format(name: str) -> bool:
     return suffix in MODULES
 
 
-# Modules of packages, which no program opens by another suffix; and suffixes that are no document's.
-_PACKAGES = ("ooxml", "odf", "epub")
-_TEXTS = (".txt", ".md", ".mdx", ".html", ".htm", ".csv", ".tsv")
+_PACKAGES = ("ooxml", "odf", "epub")  # modules of packages, which no program opens by another suffix
 
 
 def check_suffix(name: str, output: str) -> None:
     """Raise UserError if the suffix of an output names another format; a translation keeps that of its input."""
     own, other = suffix_of(name), suffix_of(output)
-    module, new = MODULES.get(own, ""), MODULES.get(other, "")
-    if own == other or not (new or other in (*_OTHERS, *_TEXTS)):
+    kind, new = (MODULES.get(suffix_of(file)) or guess_format(Path(file)) for file in (name, output))
+    if own == other or (new == "text" and other not in (*_OTHERS, ".txt")):
         return
-    is_other = bool(module and new) and module != new and ".xml" not in (own, other)
-    if module in _PACKAGES or new in _PACKAGES or other in _OTHERS or is_other:
+    is_other = kind != new and "text" not in (kind, new) and ".xml" not in (own, other)
+    if kind in _PACKAGES or new in _PACKAGES or other in _OTHERS or is_other:
         if own in OPENERS:
             raise UserError(f"{name}: is compressed by its name; unpack it first")
         raise UserError(f"{output}: a translation keeps the format of {name}; name a file that ends in {own or '.txt'}")

@@ -16,7 +16,7 @@ from tests.translate.documents.stubs import reverse, upper
 from tests.translate.speakers import Echo, Stubbed
 from translate.commands.main import main
 from translate.commands.text import TextOptions
-from translate.documents.document import MODULES
+from translate.documents.document import MODULES, check_suffix
 from translate.models.folder import ModelFolder
 
 NOTES = """# A comment
@@ -181,10 +181,21 @@ def test_other_structured_files_are_refused(
 
 @pytest.mark.parametrize(
     ("name", "output"),
+    [("x.md", "y.markdown"), ("x.html", "y.xhtml"), ("x.md", "y.txt"), ("x.txt", "y.md"), ("x.docx", "y.new")],
+)
+def test_an_output_of_the_same_or_of_no_format_is_accepted(name: str, output: str) -> None:
+    check_suffix(name, output)
+
+
+@pytest.mark.parametrize(
+    ("name", "output"),
     [
         *(("x.docx", f"y.{suffix}") for suffix in ("pdf", "txt", "odt", "pptx", "dotx", "po", "doc")),
         *(("x.po", f"y.{suffix}") for suffix in ("docx", "xlf", "json")),
         *(("x.txt", f"y.{suffix}") for suffix in ("docx", "pdf", "epub")),
+        *(("x.md", f"y.{suffix}") for suffix in ("html", "docx", "json")),
+        *(("x.srt", f"y.{suffix}") for suffix in ("vtt", "ass")),
+        *(("x.json", f"y.{suffix}") for suffix in ("md", "csv")),
     ],
 )
 def test_an_output_of_another_format_is_refused(
