@@ -5,6 +5,7 @@ The loop itself is `write` in `text.py`. Lines that are typed come from `prompt.
 
 import contextlib
 import os
+import re
 import stat
 import sys
 from codecs import BOM_UTF8
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from translate.commands.prompt import TypedLines
     from translate.text.translation import Translation
 
+_SPACE = re.compile(r"\s")
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
 
 
@@ -79,13 +81,15 @@ class TranslationOptions:
 def check_paths(options: TranslationOptions) -> None:
     """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
 
-    Warns of a sentence that is the name of a file.
+    Warns of a sentence that is the name of a file, and of single words: maybe a sentence without quotation marks.
     """
     source, output, resume = options.input, options.output, options.resume
     if options.sentences and source:
         raise UserError("sentences and --input exclude each other; leave one out")
     for sentence in filter(os.path.isfile, options.sentences or ()):
         say(f"warning: {sentence}: is translated as text; to translate the file of this name, write --input {sentence}")
+    if (n_words := len(options.sentences or ())) > 1 and not any(map(_SPACE.search, options.sentences or ())):
+        say(f"warning: {n_words} words are translated one by one; put a sentence in quotation marks")
     if resume and (source is None or output is None):
         raise UserError("--resume works from a file to a file; name both with --input and --output")
     if output is None:
@@ -204,6 +208,8 @@ def open_file(path: Path) -> BufferedReader:
     """Open a file of bytes; UserError if it cannot be read."""
     try:
         return path.open("rb")
+    except IsADirectoryError as error:
+        raise UserError(f"{path}: is a folder; name its files, each in a command of its own, with --input") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; name another file with --input") from error
 

@@ -167,6 +167,24 @@ def test_the_name_of_a_file_is_text_and_a_warning_names_the_option(
     assert "is translated as text" not in capsys.readouterr().err
 
 
+def test_words_that_may_be_a_sentence_without_quotation_marks_are_reported(
+    echo: Echo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["Guten", "Morgen"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "GUTEN\nMORGEN\n"
+    assert captured.err == "translate: warning: 2 words are translated one by one; put a sentence in quotation marks\n"
+    for sentences in (["Morgen"], ["Guten Morgen", "Danke"]):
+        assert main(sentences) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_folder_as_input_is_called_one(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("letters").mkdir()
+    assert main(["--input", "letters"]) == 2
+    assert "letters: is a folder; name its files" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
 def test_undecodable_text_gives_a_one_sentence_error(
     data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
