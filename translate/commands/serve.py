@@ -19,6 +19,7 @@ from translate.serving.settings import ServeOptions
 
 # As browsers write it: capital letters, other alphabets and the usual port would match no request.
 _ORIGIN = re.compile(r"\*|null|(?!http://.*:80$|https://.*:443$)[a-z][a-z0-9+.-]*://[a-z0-9.:_\[\]-]+")
+_PREFIX_OF_URLS = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 _PREFIX = "translate-serve-"  # of temporary folders
 _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
@@ -38,6 +39,8 @@ def run(options: ServeOptions) -> None:
         raise UserError("--require-key needs the file of the keys; name it with --keys")
     _check_origins(options.cors or ())
     _check_proxies((options.proxy or "*").split(","))
+    if not _PREFIX_OF_URLS.fullmatch(options.url_prefix):
+        raise UserError(f"--url-prefix {options.url_prefix}: is not such a path; write one like /translator")
     if options.suggestions is not None:
         _check_appendable(options.suggestions)
     with (

@@ -121,6 +121,7 @@ def configuration(app: FastAPI | str, options: ServeOptions) -> uvicorn.Config:
         http=Connection,
         backlog=BURST,
         ws="none",
+        root_path=options.url_prefix,
         log_config=None,
         access_log=False,  # it would contain the query
         server_header=False,

@@ -27,6 +27,10 @@ class ServeOptions:
         str | None,
         option(ADDRESS, "ADDRESSES", "Trust X-Forwarded headers of these reverse proxies, comma-separated; * is all."),
     ] = None
+    url_prefix: Annotated[
+        str,
+        option(ADDRESS, "PATH", "Path of the server at a reverse proxy that removes it, such as /translator."),
+    ] = ""
     keys: Annotated[Path | None, option(ACCESS, "FILE", "Accept the API keys in this file; see translate keys.")] = None
     require_key: Annotated[bool, flag(ACCESS, "--require-key", "Refuse requests without a key.")] = False
     cors: Annotated[list[str] | None, option(ACCESS, "ORIGIN", "Allow pages of this origin, or *; repeatable.")] = None

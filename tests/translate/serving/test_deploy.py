@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -49,10 +49,10 @@ def compose_command() -> list[str]:
 
 
 @contextmanager
-def nginx(server: Live, folder: Path) -> Iterator[str]:
+def nginx(server: Live, folder: Path, changes: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
     """Run nginx with the file of the repository before a server; yield its address.
 
-    Only the ports and the paths of the certificate are others.
+    Only the ports and the paths of the certificate are others, and what `changes` replaces.
     """
     if shutil.which("nginx") is None or shutil.which("openssl") is None:
         (pytest.fail if "CI" in os.environ else pytest.skip)("needs the programs nginx and openssl")
@@ -64,6 +64,7 @@ def nginx(server: Live, folder: Path) -> Iterator[str]:
     subprocess.run([*command, key, "-out", certificate], check=True, capture_output=True)
     site = NGINX
     for old, new in (
+        *changes,
         ("listen 443 ssl", f"listen {host}:{port} ssl"),
         ("http://127.0.0.1:5000", server.url),
         ("/etc/ssl/translate.pem", str(certificate)),
@@ -111,6 +112,26 @@ def test_the_server_behind_nginx(options: ServeOptions, tmp_path: Path, capfd: p
     refused = next(entry for entry in log if entry["event"] == "request")
     assert refused["client"] == "address 127.0.0.2"
     assert answer.headers["x-request-id"] in {entry.get("id") for entry in log}
+
+
+def test_the_server_under_a_path_of_nginx(options: ServeOptions, tmp_path: Path) -> None:
+    """The changes of nginx.conf are those that docs/serve.md describes."""
+    under = replace(options, proxy="127.0.0.1", url_prefix="/translator")
+    changes = [("location / {", "location /translator/ {"), ("http://127.0.0.1:5000;", "http://127.0.0.1:5000/;")]
+    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8")
+    assert all(new.removesuffix(" {") in page for _, new in changes)
+    fields = {"source": "de", "target": "en"}
+    with (
+        live(under, tmp_path) as server,
+        nginx(server, tmp_path, changes) as url,
+        httpx.Client(base_url=f"{url}/translator", verify=False, timeout=60) as http,
+    ):
+        answer = http.post("/translate_file", data=fields, files={"file": ("a.txt", b"der Hund")})
+        address = answer.json()["translatedFileUrl"]
+        assert address.startswith(f"{url}/translator/download_file/")
+        assert http.get(address).text == server.translate("der Hund").json()["translatedText"]
+        assert http.get("/page/main.js").status_code == http.get("/").status_code == 200
+        assert f"<code>{url}/translator/</code>" in http.get("/docs").text
 
 
 def test_limits_of_nginx_are_above_those_of_the_server() -> None:

@@ -178,6 +178,7 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
             (["--port", "0", "--cors", origin], "is not an origin")
             for origin in ("example.org", "https://Example.org", "https://example.org:443", "https://übung.example")
         ],
+        (["--port", "0", "--url-prefix", "translator/"], "--url-prefix translator/: is not such a path"),
         (["--port", "0", "--proxy", "127.0.0.1,nginx"], "--proxy nginx: is not an address or network"),
         (["--port", "0", "--proxy", "10.0.0.1/8"], "--proxy 10.0.0.1/8: is not an address or network"),
     ],
