@@ -7,9 +7,11 @@ that name the source language name the target language afterwards, so the shorth
 with a diaeresis, are read as letters too, and a quotation mark in a German translation is written as no shorthand.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,9 +26,11 @@ Node = Any  # of pylatexenc, which has no types
 _FONTS = re.compile(
     "text(?:bf|it|sc|sf|rm|sl|md|up|normal|superscript|subscript|quote)|emph|underline|enquote|[fm]box|makebox"
     "|uu?line|uwave|[sx]out|st|so|ul|caps"
-    "|framebox|hl|alert|structure|hyperref|makecell|thead|only|uncover|visible|onslide"
+    "|framebox|blockquote|hl|alert|structure|hyperref|makecell|thead|only|uncover|visible|onslide"
 )
-_SECOND = re.compile("href|textcolor|f?colorbox|hyperlink|multicolumn|multirow|raisebox|(?:resize|scale|rotate)box")
+_SECOND = re.compile(
+    "href|(?:text|block)cquote|textcolor|f?colorbox|hyperlink|multicolumn|multirow|raisebox|(?:resize|scale|rotate)box"
+)
 _DECLARATIONS = re.compile(
     "bf|it|em|sc|sf|rm|sl|(?:bf|md)series|(?:it|sc|sl|up)shape|(?:sf|rm)family|tiny|(?:script|footnote|normal)(?:size)"
     "|small|large|Large|LARGE|huge|Huge"
@@ -37,20 +41,24 @@ _BLOCKS = re.compile(
     "|date|subject|markright|titlehead|publishers|(?:upp|low)ertitleback"
     "|opening|closing|ps|encl|cv(?:entry|(?:list|double)?item|itemwithcomment|line)"  # of letters and CVs
     "|addpart|addchap|addsec|minisec|subcaption|subfloat|subfigure|epigraph|keywords"
+    "|[lcrio](?:head|foot)|mark(?:both|left)|titledquestion"
     "|If|ElsIf|For|ForAll|While|Until|Comment"  # of algorithms
 )
 # Of which the last argument is such a text.
-_LAST_OF_BLOCKS = re.compile("addcontentsline|captionof|newacronym|longnewglossaryentry")
+_LAST_OF_BLOCKS = re.compile("addcontentsline|captionof|newacronym|longnewglossaryentry|fancy(?:head|foot|hf)")
+_LAST_OF_SEVERAL = re.compile("newacro|acro(?:def)?")
 # Of the preamble.
 _TITLES = re.compile(
     "(?:sub|extra)?title|date|subject|dedication|titlehead|publishers|(?:upp|low)ertitleback"
-    "|hypersetup|(?:long)?newglossaryentry|newacronym"
+    "|hypersetup|(?:long)?newglossaryentry|newacronym|newacro|acrodef|DeclareAcronym"
+    "|[lcrio](?:head|foot)|fancy(?:head|foot|hf)"
 )
-_NOTES = re.compile("(?:foot|side|margin|end)note(?:text)?|thanks|marginpar|todo|parbox")
+_NOTES = re.compile("(?:foot|side|margin|end)?note(?:text)?|thanks|marginpar|todo|parbox|nomenclature")
 _ENDS = re.compile(
     r"\\|newline|linebreak|par|item|(?:big|med|small)skip|v(?:space|fill)|(?:new|clear)page|pagebreak|maketitle|hline"
     "|(?:top|mid|bottom)rule|tableofcontents|centering|raggedright|appendix|tabularnewline|end(?:first|last)?(?:head|foot)"
     "|q?quad|hfill|dotfill|hrulefill"
+    "|(?:bonus)?question|(?:sub){0,2}part|choice|CorrectChoice"  # of exams
     "|Statex?|Else|End(?:If|For|While|Loop|Procedure|Function)|Repeat|Loop|Return|Require|Ensure"  # of algorithms
 )
 _RULES = re.compile("column|cmidrule|cline|addlinespace|noalign|rowcolor|specialrule")  # these have arguments
@@ -58,6 +66,7 @@ _POINTS = re.compile(
     "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|no(?:line|page)break|hypertarget"
     "|phantomsection|null"
 )
+_STOPS = ("=", ">", "<", "+", "-", "'", "`")  # of tabs
 _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[lLij]|l?dots|text(?:en|em)dash")
 # Macros without arguments; {} may follow one.
 _ALONE = re.compile(
@@ -80,7 +89,7 @@ def _setting(keys: str) -> re.Pattern[str]:
 
 
 _TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
-_ENTRY = _setting("name|description|text|plural|first|firstplural")  # of a glossary
+_ENTRY = _setting("name|description|text|plural|first|firstplural|long")  # of a glossary
 _DEFINITION = re.compile(
     r"\\(?:(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\(?P<name>[A-Za-z]+)\s*\}|\\(?P<alone>[A-Za-z]+))"
     r"\s*\[(?P<number>[1-9])\]\s*(?P<default>\[[^\[\]]*\]\s*)?"
@@ -94,6 +103,14 @@ _IN_FORMULA = re.compile(
     r"(?<![_^{])\\(?:text|mbox|(?:short)?intertext|textnormal)\s*\{(?=[^{}]*?(?:[^\W\d_]{3}|\s[^\W\d_]{2}\s))"
     r"(?P<group>[^{}\\$%]*)\}(?!\s*(?:[(_^\[]|\\left))"
 )
+# Text in a picture: before the text of a node of TikZ or of an entry of a legend, and in settings of axes.
+_BEFORE_NODE = re.compile(
+    r"(?:(?:\\node|(?<![\\\w])node)(?![A-Za-z])(?:\s|at\b|\((?:[^()]|\([^()]*\))*+\)|\[(?:[^\[\]]|\[[^\[\]]*\])*+\])*+"
+    r"|\\addlegendentry\s*(?:\[[^\[\]]*\]\s*)?)\{(?=[^{}]*(?:\{[^{}]*\}[^{}]*)*?[^\W\d_]{3})"
+)
+_AXES = _setting("title|[xyz]label")
+_COMMENTED = re.compile(r"(?<!\\)%")
+_LONGEST_LABEL = 2_000  # characters of the text of a node
 # What defines a macro or an environment, up to the groups that say what it stands for, and how many those are.
 _DEFINES = re.compile(
     r"\\(?:(?P<two>(?:(?:re)?new|provide)environment|[A-Z][a-z]+DocumentCommand)|(?P<three>[A-Z][a-z]+DocumentEnvironment)"
@@ -118,13 +135,23 @@ _KNOWN = {
     "sidenote": "[[{",
     **dict.fromkeys(("titlehead", "publishers", "dedication", "extratitle", "uppertitleback", "lowertitleback"), "{"),
     "newacronym": "[{{{",
-    "newglossaryentry": "{{",
+    **dict.fromkeys(("newglossaryentry", "DeclareAcronym"), "{{"),
+    **dict.fromkeys(("newacro", "acrodef"), "{[{"),
+    **dict.fromkeys(("fancyhead", "fancyfoot", "fancyhf"), "[{"),
+    **dict.fromkeys((f"{side}{place}" for side in "lcrio" for place in ("head", "foot")), "*[{"),
+    "enquote": "*{",
+    **dict.fromkeys(("question", "bonusquestion", "subpart", "subsubpart"), "["),
+    "titledquestion": "{[",
     "longnewglossaryentry": "*{{{",
     **dict.fromkeys(("title", "subtitle", "frametitle", "framesubtitle", "author", "date", "subject"), "[{"),
     **dict.fromkeys(("linebreak", "nolinebreak", "pagebreak", "nopagebreak"), "["),
     **dict.fromkeys(("parencite", "autocite", "textcite", "footcite"), "*[[{"),
 }
-_CODE = re.compile(r"(?:[vV]erbatim|lstlisting|minted|comment|tikzpicture|filecontents|alltt|thebibliography)\*?")
+_CODE = re.compile(
+    r"(?:[vV]erbatim|lstlisting|minted|comment|filecontents|alltt|thebibliography"
+    r"|tikzpicture|tikzcd|circuitikz|forest|ps(?:tricks|picture)|picture|ganttchart|bytefield|asy(?:def)?|dot2tex|gnuplot"
+    r"|luacode|py(?:code|block|console|sub)|sage(?:block|silent|verbatim|example)|tcblisting|prooftree|dependency)\*?"
+)
 _DECLARED_CODE = re.compile(
     r"\\(?:(?:Define|(?:Rec|C)ustom)VerbatimEnvironment|lstnewenvironment|(?:re)?newtcblisting)\*?\s*"
     r"(?:\[[^\[\]]*\]\s*)?\{(\w+)\}"
@@ -156,7 +183,15 @@ _ENDS_IN_MACRO = re.compile(r"\\[A-Za-z]+\Z")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _SIGNS = {"~": "\u00a0", "--": "\u2013", "---": "\u2014", "``": "\u201c", "''": "\u201d"}
 # Ligatures that every font has; and what begins a comment, a macro or a formula otherwise.
-_WRITTEN = {"\u00a0": "~", "\u2013": "--", "\u2014": "---", "\u201c": "``", "\u201d": "''", "\u201e": ",,"} | {
+_WRITTEN = {
+    "\u00a0": "~",
+    "\u202f": "\\,",
+    "\u2013": "--",
+    "\u2014": "---",
+    "\u201c": "``",
+    "\u201d": "''",
+    "\u201e": ",,",
+} | {
     **{sign: f"\\{sign}" for sign in "%&$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"},
 }
@@ -215,8 +250,9 @@ class _Paragraph(Plain):
         written = [""]
         for n, part in enumerate(parts):
             new = self.held[part] if n % 2 else self._escaped(part)
-            is_longer = new[:1].isalpha() and _ENDS_IN_MACRO.search(written[-1])  # a letter would be of the macro
-            written += [f"{{}}{new}" if is_longer else new] if new else []
+            if new and _ENDS_IN_MACRO.search(written[-1]):  # a letter would be of the macro, and a space is not shown
+                new = f"{{}}{new}" if new[0].isalpha() else f"\\{new}" if new[0].isspace() else new
+            written += [new] if new else []
         return "".join(written)
 
     def _escaped(self, text: str) -> str:
@@ -241,11 +277,14 @@ class _Reader:
     own: dict[str, "_Own"]  # macros that the file defines, which show arguments as text
     theorems: frozenset[str]  # environments that the file declares, whose option is a title
     code: re.Pattern[str]  # the names of environments with code
+    walk: Callable[[str], Any]  # returns the walker of a text, which may raise `parse_error`
     walker: Any
+    parse_error: type[Exception]
     values: list[Value] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
     n_pairs: int = 0
+    is_tabbing: bool = False  # whether accents are stops of tabs
 
     @property
     def text(self) -> str:
@@ -265,6 +304,8 @@ class _Reader:
             elif _is(node, "LatexMacroNode"):
                 given, start = self._given(nodes, n - 1)
                 self._macro(node, start, given)
+                if _ENDS.fullmatch(node.macroname) and (letter := _bare_argument(node)):  # as in \\part of an exam
+                    self._words(letter.pos, stop)
             else:
                 self._other(node, stop)
 
@@ -373,8 +414,13 @@ class _Reader:
     def _macro(self, node: Node, stop: int, given: Sequence[Node]) -> None:
         """Read a macro and its arguments."""
         name, last = node.macroname, given[-1] if given else None
-        is_last = _LAST_OF_BLOCKS.fullmatch(name)
-        if is_last or any(kind.fullmatch(name) for kind in (_ENDS, _BLOCKS, _RULES)):
+        if self.is_tabbing and name in _STOPS:
+            self.end()
+            self._words(node.pos + 1 + len(name), stop)
+            return
+        is_last = _LAST_OF_BLOCKS.fullmatch(name) or (_LAST_OF_SEVERAL.fullmatch(name) and len(given) > 1)
+        is_end = _ENDS.fullmatch(name) and name not in self.own
+        if is_last or is_end or any(kind.fullmatch(name) for kind in (_BLOCKS, _RULES)):
             self.end()
             for one in given[-1:] if is_last else given if _BLOCKS.fullmatch(name) or name == "item" else ():
                 self.nodes(one.nodelist)
@@ -398,7 +444,7 @@ class _Reader:
             self._say(node.pos, stop, self._read([node]) or ("" if name.isalpha() else name))  # \^{} is the sign
         else:
             self._keep(node.pos, stop, "object")
-            self._beside(node.pos, stop, settings=_ENTRY if name == "newglossaryentry" else _TITLED)
+            self._beside(node.pos, stop, settings=_ENTRY if name in ("newglossaryentry", "DeclareAcronym") else _TITLED)
 
     def _own_macro(self, node: Node, stop: int, shown: Sequence[Node]) -> None:
         """Read a macro that the file defines: formatting around one argument, or an object with several texts in it."""
@@ -425,6 +471,8 @@ class _Reader:
             return
         self.end()
         start = self.text.index("}", node.pos) + 1
+        if name in ("tikzpicture", "circuitikz"):
+            self._picture(start, stop)
         nodes = [] if self.code.fullmatch(name) else [one for one in node.nodelist if one is not None]
         while not _WITHOUT_ARGUMENTS.fullmatch(name):
             group = next((one for one in nodes if one.pos == start and _is(one, "LatexGroupNode")), None)
@@ -438,8 +486,27 @@ class _Reader:
                 start += group.len
             else:
                 break
+        outer, self.is_tabbing = self.is_tabbing, name == "tabbing"
         self.nodes(nodes, start)
         self.end()
+        self.is_tabbing = outer
+
+    def _picture(self, start: int, stop: int) -> None:
+        """Read the texts of a picture of TikZ."""
+        self._beside(start, stop, settings=_AXES)
+        for before in _BEFORE_NODE.finditer(self.text, start, stop):
+            line = self.text[self.text.rfind("\n", start, before.start()) + 1 : before.start()]
+            if not _COMMENTED.search(line):
+                self.nodes(self._inside(before.end()))
+                self.end()
+
+    def _inside(self, start: int) -> list[Node]:
+        """Return the nodes of a group in a picture; none if it is not LaTeX that can be read."""
+        end = start - 1 + _end_of_group(self.text[start - 1 : start + _LONGEST_LABEL], 0)
+        nodes: list[Node] = []
+        with contextlib.suppress(self.parse_error):
+            nodes, _, _ = self.walk(self.text[:end]).get_latex_nodes(start, stop_upon_closing_brace="}")
+        return nodes
 
     def _option(self, name: str, option: re.Match[str]) -> None:
         """Read the option of an environment: a title, or settings with titles in them."""
@@ -525,6 +592,12 @@ def _arguments(node: Node) -> list[Node]:
     return [one for one in found if one is not None and _is(one, "LatexGroupNode")]
 
 
+def _bare_argument(node: Node) -> Node | None:
+    """Return the last argument of a macro if it is a letter without braces."""
+    last = node.nodeargd.argnlist[-1] if node.nodeargd and node.nodeargd.argnlist else None
+    return last if last is not None and _is(last, "LatexCharsNode") and last.chars.isalnum() else None
+
+
 def _may_have(node: Node, group: Node) -> bool:
     """Return whether a group directly after a macro may be its argument."""
     if _ALONE.fullmatch(node.macroname):
@@ -600,6 +673,7 @@ def read(data: bytes, reading: Reading) -> Values:
     shorthands = (_HAS_SHORTHANDS if is_whole else _USES_SHORTHANDS).search(file.text)
     code = re.compile("|".join([_CODE.pattern, *_DECLARED_CODE.findall(file.text)]))
     own = _own_macros(file.text)
+    walk = partial(walker.LatexWalker, latex_context=_macros(walker, own), tolerant_parsing=False)
     reader = _Reader(
         file,
         tag_name(file.text),
@@ -610,11 +684,9 @@ def read(data: bytes, reading: Reading) -> Values:
         own=own,
         theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
         code=code,
-        walker=walker.LatexWalker(
-            _without_definitions(_without_code(file.text, code)) + _END,
-            latex_context=_macros(walker, own),
-            tolerant_parsing=False,
-        ),
+        walk=walk,
+        walker=walk(_without_definitions(_without_code(file.text, code)) + _END),
+        parse_error=walker.LatexWalkerParseError,
     )
     try:
         nodes, _, _ = reader.walker.get_latex_nodes()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import grows_linearly
 from tests.translate.documents.stubs import translated as translated_as
 from tests.translate.documents.translators import marked, texts, translated, unchanged, upper
 from translate.documents.document import Reading
@@ -151,6 +152,8 @@ def test_macros_and_comments_stay_in_any_order(body: str) -> None:
         ("a\u00e4", "\u00fc", "\u00fc"),
         ('a\\"a', "\u00fc", '\\"u'),
         ("\\LaTeX, a", "<g1/>b", "\\LaTeX{}b"),
+        ("In \\LaTeX, a", "<g2/> in b", "\\LaTeX\\ in b"),
+        ("a 5\\,\\%", "b 5\u202f%", "b 5\\,\\%"),
         ("a \\%{b}", "c% <g3>d</g3>", "c\\% {d}"),
         ("\\noindent{\\bf b} c", "<g1>d</g1> e", "\\noindent{\\bf d} e"),
         ("a {\\bf b} c", "<g2>d</g2> e", "{\\bf d} e"),
@@ -396,6 +399,19 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
         (r"\cventry{2020}{Teacher}{A school}{}{}{\emph{Good} work}", ["Teacher", "A school", "<g1>Good</g1> work"]),
         (r"\cvitem{Languages}{German}\cvlistitem{A point}", ["Languages", "German", "A point"]),
         (r"One word\pagebreak[3] and\nopagebreak[2] more", ["One word", "and<g2></g2> more"]),
+        (
+            r"\question[5] What?\begin{parts}\part[2] Explain it.\part Show it.\end{parts}",
+            ["What?", "Explain it.", "Show it."],
+        ),
+        (r"\part{One} \choice Red \CorrectChoice Blue", ["One", "Red", "Blue"]),
+        (r"\begin{tabbing}One \= Two \\ \> Three\end{tabbing}Caf\'e", ["One", "Two", "Three", "Café"]),
+        (r"See \enquote*{the house} \textcquote[12]{lee}{here}.", ["See <g2>the house</g2> <g6>here</g6>."]),
+        (
+            r"A word\note{Speak}\nomenclature{$c$}{Speed of light} more",
+            ["A word<g2></g2><g3></g3> more", "Speak", "Speed of light"],
+        ),
+        (r"\acro{TL}{Too long} \acro{NASA} is here", ["Too long", "<g1/> is here"]),
+        (r"\fancyhead[LE,RO]{A draft}\lhead{Left}", ["A draft", "Left"]),
         (r"Some [in brackets] and \LaTeX{} [too]", ["Some [in brackets] and <g2/> [too]"]),
     ],
 )
@@ -435,6 +451,7 @@ def test_titles_and_dates_of_the_preamble_are_texts(title: str) -> None:
     [
         (r"\hypersetup{pdftitle={A house}, pdfauthor={Jan},pdfsubject=Of wood}", ["A house", "Of wood"]),
         (r"\newglossaryentry{a}{name=tree,description={A big plant},symbol={x}}", ["tree", "A big plant"]),
+        (r"\DeclareAcronym{ml}{short=ML, long=a long name}\fancyfoot[C]{Page \thepage}", ["a long name", "Page <g2/>"]),
         (r"\newglossaryentry{a}{name={tree}}\newcommand{\x}[1]{title=y}", ["tree"]),
         (r"\newacronym[longplural=x]{a}{TL}{too \emph{long}}", ["too <g2>long</g2>"]),
         (r"\titlehead{University\\ of nowhere}\publishers{A press}", ["University", "of nowhere", "A press"]),
@@ -467,6 +484,29 @@ def test_a_definition_may_have_one_end_of_an_environment(definition: str) -> Non
     data = f"{definition}\n\\begin{{document}}Some \\emph{{text}}.\\end{{document}}".encode()
     assert texts("a.tex", data) == ["Some <g2>text</g2>."]
     assert unchanged("a.tex", data) == (data, data)
+
+
+def test_the_texts_of_a_picture_are_those_of_its_nodes_and_axes() -> None:
+    picture = r"""\begin{tikzpicture}[every node/.style={draw}, node distance=2cm]
+  % \node {A comment};
+  \node[draw, label={[red]above:a}] (node a) at ($(0,0)+(1,1)$) {Start \textbf{here}\\second line};
+  \draw[->] (a) -- node[above] {on the way} (b) node {x} edge[bend left] node {{back} again} (a);
+  \begin{axis}[xlabel={Time in s}, ylabel=Speed, xtick={1,2}] \addlegendentry{Measured $x$} \end{axis}
+\end{tikzpicture}"""
+    data = f"One.{picture}Two.\\begin{{forest}} [VP [eats]] \\end{{forest}}".encode()
+    expected = ["One.", "Start <g2>here</g2>", "second line", "on the way", "<g1>back</g1> again", "Time in s", "Speed"]
+    assert texts("a.tex", data) == [*expected, "Measured <g2/>", "Two."]
+    assert unchanged("a.tex", data) == (data, data)
+    assert translated("a.tex", data, upper).lower() == data.lower()
+    assert translated("a.tex", data, upper).count(b"comment") == 1
+
+
+@pytest.mark.parametrize("unit", [r"\node{abc ", r"\node[", "node (", r"\node{$abc}", r"\node[a] (b) at ", "{abc{"])
+def test_a_long_picture_takes_linear_time(unit: str) -> None:
+    def work(n: int) -> None:
+        translated("a.tex", rf"\begin{{tikzpicture}}{unit * n}\end{{tikzpicture}}".encode(), upper)
+
+    assert grows_linearly(work, 200, 1_600)
 
 
 @pytest.mark.parametrize(
