@@ -393,6 +393,7 @@ class Paragraph:
         self.piece, self._markup = piece, markup(format)
         self._indent = _QUOTE if format in ("markdown", "mdx") else _INDENT
         text = content(piece)  # a line break between cues is in no markup
+        text = text if piece.references is None else piece.references.written_out(text)
         self._has_lines = "\n" in text
         self._source = text if piece.form == "cues" else _with_held_breaks(text, self._markup)
         text = self._source
@@ -400,6 +401,10 @@ class Paragraph:
 
     def laid_out(self, translation: str) -> str | None:
         """Return a translation of `plain` as the format writes it; None if it has too few words for the lines."""
+        text = self._with_lines(translation)
+        return None if text is None else self._shortened(text)
+
+    def _with_lines(self, translation: str) -> str | None:
         if not self._has_lines or self.piece.form in ("yaml", "toml", "grid"):
             return written(translation, self.piece)
         if translation == self.plain:
@@ -418,7 +423,14 @@ class Paragraph:
             self._line(text.strip(), part.text) if part.translate and text.strip() else part.text
             for part, text in zip(parts, translations, strict=True)
         )
-        return self._released("".join(found))
+        return self._shortened(self._released("".join(found)))
+
+    def _shortened(self, text: str) -> str:
+        if self.piece.references is None:
+            return text
+        from translate.text.references import shortened  # which only Markdown needs
+
+        return shortened(text)
 
     def _line(self, text: str, like: str) -> str:
         return blocks.escaped(text, like) if self.piece.form == "block" else text

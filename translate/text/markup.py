@@ -39,6 +39,7 @@ from translate.text.placeholders import (
     branches,
     signed,
 )
+from translate.text.references import References
 from translate.text.sentences import Piece, pieces
 
 if TYPE_CHECKING:
@@ -304,10 +305,14 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _linked(lines: Iterable[str], read: Callable[[Iterator[str]], Iterator[Piece]]) -> Iterator[Piece]:
-    """Yield the pieces of lines, those with links to headings with the headings."""
-    headings = Headings()
-    for piece in read(headings.watched(iter(lines))):
-        yield replace(piece, headings=headings) if piece.translate and links(piece.text) else piece
+    """Yield the pieces of lines, those with links to headings or definitions with these."""
+    headings, references = Headings(), References()
+    for piece in read(references.watched(headings.watched(iter(lines)))):
+        if piece.translate and links(piece.text):
+            piece = replace(piece, headings=headings)
+        if piece.translate and piece.form in ("", "block") and references.refers(piece.text):
+            piece = replace(piece, references=references)
+        yield piece
 
 
 def _read(lines: Iterator[str]) -> Iterator[Piece]:

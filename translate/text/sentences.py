@@ -22,6 +22,7 @@ from translate.text.placeholders import BEGINS_PICTURE, PLACEHOLDER, PROSE_ENTIT
 
 if TYPE_CHECKING:
     from translate.text.headings import Headings
+    from translate.text.references import References
 
 _CLOSING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]"
 _OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
@@ -90,6 +91,7 @@ class Piece:
             in front matter; "yaml" or "toml" for a string of front matter, with its quotes; "grid" for a grid table;
             "block" where a mark at the beginning of the text would begin another block of Markdown.
         headings: those of the text if the piece links to one of them.
+        references: the definitions of the text if the piece links to one of them by its label alone.
     """
 
     text: str
@@ -112,6 +114,7 @@ class Piece:
         "block",
     ] = ""
     headings: "Headings | None" = field(default=None, compare=False, repr=False)
+    references: "References | None" = field(default=None, compare=False, repr=False)
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
