@@ -8,7 +8,7 @@ N = B * H attentions, E width of all heads together.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -89,10 +89,35 @@ def _packing_works() -> bool:
         return False
 
 
+class Packable(nn.Module):
+    """A module that may have packed copies of its weights, and drops them when the weights may change.
+
+    Attributes:
+        packed: the copies, by the part of the weights.
+    """
+
+    packed: dict[str, Packed]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        self.packed = {}
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        self.packed = {}
+        super()._load_from_state_dict(*args)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode, which drops packed weights, or evaluation mode."""
+        if mode:
+            self.packed = {}
+        return super().train(mode)
+
+
 Part = Literal["all", "first", "rest"]
 
 
-class Linear(nn.Linear):
+class Linear(Packable, nn.Linear):
     """`nn.Linear` with an optional activation, which can compute a part of its outputs.
 
     Args:
@@ -107,33 +132,18 @@ class Linear(nn.Linear):
         super().__init__(n_in, n_out, bias=bias)
         self.n_first = n_first
         self.activation = activation
-        self._packed: dict[Part, Packed] = {}
+        self.packed = {}
 
     def pack(self, *parts: Part) -> None:
         """Pack a copy of these weights and use it wherever no gradients are needed."""
-        self._packed = {part: Packed(*self._rows(part), self.activation) for part in parts}
+        self.packed = {part: Packed(*self._rows(part), self.activation) for part in parts}
 
     def forward(self, x: Tensor, part: Part = "all") -> Tensor:
         """(..., D) -> (..., outputs of the part)."""
-        if part in self._packed and not torch.is_grad_enabled():
-            return self._packed[part](x)
+        if part in self.packed and not torch.is_grad_enabled():
+            return self.packed[part](x)
         product = F.linear(x, *self._rows(part))
         return product if self.activation is None else _FUNCTIONS[self.activation](product)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Linear":
-        self._packed = {}
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        return self
-
-    def _load_from_state_dict(self, *args: Any) -> None:
-        self._packed = {}
-        super()._load_from_state_dict(*args)
-
-    def train(self, mode: bool = True) -> "Linear":
-        """Set training mode, which drops packed weights, or evaluation mode."""
-        if mode:
-            self._packed = {}
-        return super().train(mode)
 
     def _rows(self, part: Part) -> tuple[Tensor, Tensor | None]:
         if part == "all":

@@ -9,9 +9,7 @@ On a CPU, all activations then have this type: the residual stream, the outputs 
 autocast computes norms in float32, and with post-norm the residual stream is float32 from the first norm on.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +20,7 @@ from transformer.attention import MultiHeadAttention, decoder_mask, encoder_mask
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.embedding import Embedding, PositionEncoding
-from transformer.kernels import LayerNorm, Linear, Packed, can_pack
+from transformer.kernels import LayerNorm, Linear, Packable, Packed, can_pack
 from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 
 
@@ -48,7 +46,7 @@ class AttentionMaps:
     cross: list[Tensor] = field(default_factory=list)
 
 
-class Transformer(nn.Module):
+class Transformer(Packable):
     """Encoder-decoder of section 3; `encode` and `decode` are its halves, `forward` their composition.
 
     Attributes:
@@ -60,6 +58,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.keeps_activations = True
+        self.packed = {}
         # Tied matrices are one parameter under one name (3.4), never two names for the same storage.
         self.src_embedding = Embedding(config)
         self.untied_tgt_embedding = None if config.tying == "all" else Embedding(config)
@@ -69,7 +68,6 @@ class Transformer(nn.Module):
         # Only tokens are tied: each side has its own learned positions. Sinusoids are the same for both.
         self.src_positions = PositionEncoding(config)
         self.tgt_positions = PositionEncoding(config) if config.positions == "learned" else self.src_positions
-        self._packed_output: Packed | None = None
         self.output_bias_V = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
@@ -136,14 +134,14 @@ class Transformer(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""
-        if self._packed_output is not None and not torch.is_grad_enabled():
-            return self._packed_output(states)
+        if self.packed and not torch.is_grad_enabled():
+            return self.packed["output"](states)
         return F.linear(states, self.output_weight, self.output_bias_V)
 
     @property
     def is_packed(self) -> bool:
         """True if `pack` found a packed format that pays."""
-        return self._packed_output is not None
+        return bool(self.packed)
 
     def pack(self) -> None:
         """Copy the weights into the processor's own format if that pays.
@@ -157,25 +155,7 @@ class Transformer(nn.Module):
                 module.pack("all")
         for layer in self.decoder:
             layer.cross_attn.w_qkv.pack("first", "rest")  # type: ignore[union-attr, operator]
-        self._packed_output = Packed(self.output_weight, self.output_bias_V)
-
-    def _unpack(self) -> None:
-        self._packed_output = None
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Transformer":
-        self._unpack()
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        return self
-
-    def _load_from_state_dict(self, *args: Any) -> None:
-        self._unpack()
-        super()._load_from_state_dict(*args)
-
-    def train(self, mode: bool = True) -> "Transformer":
-        """Set training mode, which drops packed weights, or evaluation mode."""
-        if mode:
-            self._unpack()
-        return super().train(mode)
+        self.packed = {"output": Packed(self.output_weight, self.output_bias_V)}
 
     def attention_maps(self, src_BS: Tensor, tgt_BT: Tensor) -> AttentionMaps:
         """Return the attention weights of every layer and head; call in eval mode."""

@@ -112,7 +112,7 @@ def test_a_rate_of_dropout_beyond_its_range_is_refused(rate: float) -> None:
 def test_full_precision_is_not_packed() -> None:
     model = toy_model(TINY)
     model.pack()
-    assert not any(module._packed for module in model.modules() if isinstance(module, Linear))
+    assert not any(module.packed for module in model.modules() if isinstance(module, Linear))
 
 
 @PACKS
