@@ -290,12 +290,20 @@ def _take_space(mark: _Mark, text: str) -> None:
         mark.stop += not before
 
 
-def _without_double_space(text: str, place: int, mark: str) -> tuple[int, str]:
-    """Return place and mark, which goes between two spaces that the text has there already, without its own."""
-    if mark[:1].isspace() and text[place : place + 2].isspace() and len(text) >= place + 2:
-        return place + 1, mark[1:]
-    if mark[-1:].isspace() and place >= 2 and text[place - 2 : place].isspace():
-        return place - 1, mark[:-1]
+def _spaced(text: str, place: int, mark: str) -> tuple[int, str]:
+    """Return place and mark, without its own white space between two spaces of the text, and where the text has none.
+
+    There a word and its full stop would come apart.
+    """
+    before, after = text[max(0, place - 2) : place], text[place : place + 2]
+    if mark[:1].isspace() and after:
+        if len(after) == 2 and after.isspace():
+            return place + 1, mark[1:]
+        return place, mark if after[0].isspace() else mark[1:]
+    if mark[-1:].isspace() and before:
+        if len(before) == 2 and before.isspace():
+            return place - 1, mark[:-1]
+        return place, mark if before[-1].isspace() else mark[:-1]
     return place, mark
 
 
@@ -588,7 +596,7 @@ class _Placement:
             for place, *_, mark in _with_times_in_order(sorted(self._marks(root, 1)))
         ]
         text = self.pair.translation
-        return _with(text, sorted((_without_double_space(text, *one) for one in marks), key=lambda one: one[0]))
+        return _with(text, sorted((_spaced(text, *one) for one in marks), key=lambda one: one[0]))
 
     def _marks(self, node: _Node, depth: int) -> Iterator[tuple[int, int, float, str]]:
         """Yield the place of each mark within an element, its rank among those of the same place, and its text.

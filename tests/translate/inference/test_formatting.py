@@ -150,6 +150,7 @@ def nested(draw: st.DrawFn, depth: int = 3) -> str:
 @example(text="<b>Haus </b><i>Hund </i>und", seed=0)
 @example(text="Hund <b>{name}</b>und", seed=0)
 @example(text="Hund<br><b>und Haus</b>", seed=0)
+@example(text="<b><b>Haus Hund <b>Haus Haus Haus </b> </b> Haus </b> Haus<b>offen.</b>", seed=1)
 def test_words_stay_and_elements_stay_nested(text: str, seed: int) -> None:
     expected = translated(stripped(text), None)
     found = translated(text, at_random(seed))
