@@ -32,7 +32,7 @@ sentence as symbols.
 import bisect
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -665,12 +665,7 @@ class _Placement:
                 and _most(own, units) < min(_HALF, _most(own, nearest.units))
             )
             if units and not is_within:
-                run = self._most_probable(element, _runs(own, units, free))
-                if self.first in free and self._is_initial(element) and not self._part(element, *self._around(*run)):
-                    run = self.first, self.first + 1
-                child.lo, child.hi = self._with_punctuation(element, parent, *run, free)
-                child.lo = child.lo if element.opening else parent.lo
-                child.hi = child.hi if element.closing else parent.hi
+                self._surround(child, self._most_probable(element, _runs(own, units, free)), parent, free)
                 free -= set(child.units)
                 placed.append(child)
             elif element.start == element.stop or not child.is_pair:
@@ -681,6 +676,27 @@ class _Placement:
                 child.lo, child.hi = parent.lo, parent.hi
                 free, placed = set(), [child]
         parent.children = placed + points
+        self._place_points(points, placed, parent, shares)
+        for child in placed:
+            self._place(child)
+
+    def _surround(self, node: _Node, run: Span, parent: _Node, free: Collection[int]) -> None:
+        """Let an element stand around a run and its punctuation; a single mark reaches to the end of its parent."""
+        element = node.element
+        if self.first in free and self._is_initial(element) and not self._part(element, *self._around(*run)):
+            run = self.first, self.first + 1
+        lo, hi = self._with_punctuation(element, parent, *run, free)
+        node.lo = lo if element.opening else parent.lo
+        node.hi = hi if element.closing else parent.hi
+
+    def _place_points(
+        self, points: Sequence[_Node], placed: Sequence[_Node], parent: _Node, shares: Mapping[int, Sequence[float]]
+    ) -> None:
+        """Choose the places of single marks and of pairs around nothing, beside the elements that are placed.
+
+        Args:
+            shares: of the units in the attention to each element, by the `id` of its node.
+        """
         for n, point in enumerate(points):
             place = self._beside(point.element, shares[id(point)], parent, placed)
             others = [other for other in (*placed, *points[:n]) if not other.is_pair]
@@ -689,8 +705,6 @@ class _Placement:
             elif not point.element.opening:
                 place = min([place, *(other.lo for other in others if not other.element.closing)])
             point.collapse(place)
-        for child in placed:
-            self._place(child)
 
     def _most_probable(self, element: Element, runs: Sequence[Span]) -> Span:
         """Return the most probable run; the first one if some probabilities are not known."""
