@@ -109,9 +109,12 @@ def _times(text: str, language: str) -> Expressions:
     for shape, pattern in _time_patterns(language).items():
         for match in pattern.finditer(text):
             if (value := _time_of(match.groupdict(), language, shape)) is not None:
-                # The full stop of "p.m." at the end is that of the sentence, too, and stays.
-                stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
-                yield Expression(match.start(), stop, "time", "", value, shape)
+                yield Expression(match.start(), _stop(match), "time", "", value, shape)
+
+
+def _stop(match: re.Match[str]) -> int:
+    """Return the end of a match, before a full stop that ends the text: it is that of the sentence, too, and stays."""
+    return match.end() - (match.end() == len(match.string) and match[0].endswith("."))
 
 
 @cache
@@ -206,8 +209,7 @@ def _is_date(month: int, day: int, year: int) -> bool:
 def _weekdays(text: str, language: str) -> Expressions:
     for form, (pattern, names) in _weekday_patterns(language).items():
         for match in pattern.finditer(text):
-            # The full stop of an abbreviation at the end is that of the sentence, too, and stays.
-            stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
+            stop = _stop(match)
             is_listed = _BEFORE_DAYS.search(text[: match.start()]) or _AFTER_DAYS.match(text[stop:])
             if form != "short" or is_listed:  # "So" and "Sun" are other words, too
                 shape = "listed" if is_listed else "capital" if match[0][0].isupper() else ""
@@ -252,11 +254,11 @@ def _amounts(text: str, language: str) -> Expressions:
     for pattern in _amount_patterns(language):
         for match in pattern.finditer(text):
             groups = match.groupdict()
-            sign, word = groups.get("sign"), groups.get("word")
+            sign, word = groups.get("sign"), groups.get("word", "")
             before, is_variable = text[: match.start()], re.fullmatch(r"\$\d", match[0])
             if is_variable or _ARTICLE.search(before) or _LATER.search(before):
                 continue
-            currency = _SIGNS[sign] if sign else _CURRENCY_WORDS[str(word)]
+            currency = _SIGNS[sign] if sign else _CURRENCY_WORDS[word]
             form = f"{'sign' if sign else 'word'} {_n_decimals(match['n'], language)}"
             yield Expression(*match.span(), "amount", form, (_decimal(match["n"], language), currency))
 
@@ -575,16 +577,16 @@ def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> li
     if len(links) > len(quarters):
         return list(links)
     steps = sorted(draw.sample(quarters, len(links)))
-    new = []
-    for (source, target), step in zip(links, steps, strict=True):
+    new = list[Link]()
+    for link, step in zip(links, steps, strict=True):
         minute = step % 60 if draw.random() < 0.6 else 5 * draw.randrange(12)
         at = step - step % 60 + (minute if with_minutes else 0)
         if not with_minutes and len(links) > 1:
             at = step - step % 60
         form = "minutes" if with_minutes else ""
-        value = (at, is_whole)
-        new.append(tuple(replace(one, value=value, form=form, shape=_shape(one)) for one in (source, target)))
-    return new  # type: ignore[return-value]
+        source, target = (replace(one, value=(at, is_whole), form=form, shape=_shape(one)) for one in link)
+        new.append((source, target))
+    return new
 
 
 def _shape(expression: Expression) -> str:
@@ -604,7 +606,7 @@ def alone(langpair: str, seed: str) -> Pair:
         seed: other seeds give other expressions.
     """
     draw = random.Random(seed)
-    make = draw.choice([_opening_hours, _opening_hours, _moment, _date_alone, _amount_alone])
+    make = draw.choice([_opening_hours, _opening_hours, _hours, _date_alone, _amount_alone])
     parts = make(draw)
     codes = langpair.split("-")
     source, target = (
@@ -662,10 +664,6 @@ def _opening_hours(draw: random.Random) -> list[Part]:
     if draw.random() < 0.15:
         return [*parts, {"de": " geschlossen", "en": " closed"}]
     return [*parts, _both(draw.choice([" ", " ", ": "])), *_hours(draw)]
-
-
-def _moment(draw: random.Random) -> list[Part]:
-    return _hours(draw)
 
 
 def _date_alone(draw: random.Random) -> list[Part]:
