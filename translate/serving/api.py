@@ -39,6 +39,7 @@ from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service, Threads, Translated, UploadedDocument
 from translate.serving.settings import ServeOptions
 from translate.text import formats
+from translate.text.glossary import Glossary
 
 _UNPACKED = 5  # times the size of the largest file, of the parts of a document
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
@@ -120,7 +121,6 @@ async def translate(request: Request) -> Response:
     state.service.check_languages(given.source, given.target)
 
     def translated(ticket: Ticket) -> Translated:
-        glossary = None if given.glossary is None else state.glossaries.get(given.glossary, ticket.raise_if_cancelled)
         return state.service.translate(
             ticket,
             texts,
@@ -128,13 +128,12 @@ async def translate(request: Request) -> Response:
             given.target,
             given.format,
             n_alternatives,
-            glossary,
+            state.glossaries.get(given.glossary, ticket.raise_if_cancelled),
             given.formality,
             given.language,
         )
 
-    n_terms = 0 if given.glossary is None else glossaries.n_characters(given.glossary)
-    done = await _done(state, request, client, texts, translated, n_terms)
+    done = await _done(state, request, client, texts, translated, glossaries.n_characters(given.glossary))
     state.metrics.characters.inc(sum(map(len, texts)))
     is_list = isinstance(given.q, list)
     answer: dict[str, object] = {"translatedText": done.texts if is_list else done.texts[0]}
@@ -287,16 +286,16 @@ async def translate_file(request: Request) -> Response:
     else:
         texts = [_text(content)]
 
-        def translated(ticket: Ticket) -> bytes:
-            format = formats.guess_format(Path(name))
-            done = state.service.translate(
-                ticket, texts, source, target, format, formality=given.formality, language=given.language
-            )
+        def translated(ticket: Ticket, glossary: Glossary | None) -> bytes:
+            format, form, language = formats.guess_format(Path(name)), given.formality, given.language
+            done = state.service.translate(ticket, texts, source, target, format, 0, glossary, form, language)
             return done.texts[0].encode()
 
-    stored = await _done(
-        state, request, client, texts, lambda ticket: _stored(state.files, name, target, translated(ticket))
-    )
+    def written(ticket: Ticket) -> str:
+        glossary = state.glossaries.get(given.glossary, ticket.raise_if_cancelled)
+        return _stored(state.files, name, target, translated(ticket, glossary))
+
+    stored = await _done(state, request, client, texts, written, glossaries.n_characters(given.glossary))
     state.metrics.characters.inc(sum(map(len, texts)))
     return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
 
@@ -444,7 +443,9 @@ def _stored(files: FileStore, name: str, target: str, content: bytes) -> str:
         raise RefusedError(503, message, KEPT_SECONDS) from error
 
 
-async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str], Callable[[Ticket], bytes]]:
+async def _document(
+    state: State, given: schemas.FileRequest
+) -> tuple[list[str], Callable[[Ticket, Glossary | None], bytes]]:
     """Return the texts of an uploaded document, and the function that translates it.
 
     Only the texts are kept while they are translated, as a document takes many times the size of its file; it is read
@@ -459,7 +460,7 @@ async def _document(state: State, given: schemas.FileRequest) -> tuple[list[str]
     async with state.reading:
         units = await state.threads.run(lambda: state.service.units(file, known))
     texts = [unit.text for unit in units if unit.done is None]
-    return texts, lambda ticket: state.service.translate_document(ticket, file, units)
+    return texts, lambda ticket, glossary: state.service.translate_document(ticket, file, units, glossary)
 
 
 def _check_file(name: str, content: bytes, max_bytes: int) -> None:

@@ -15,8 +15,10 @@ Terms = dict[str, str] | str  # as a request has them: a mapping, or the lines o
 _MOST_CHARACTERS = 2**20  # of all glossaries that are kept; each takes about 50 bytes of memory
 
 
-def n_characters(terms: Terms) -> int:
-    """Return the number of characters of a glossary, which count like those of the text."""
+def n_characters(terms: Terms | None) -> int:
+    """Return the number of characters of a glossary, which count like those of the text; 0 for None."""
+    if terms is None:
+        return 0
     return len(terms) if isinstance(terms, str) else sum(len(str(part)) for term in terms.items() for part in term)
 
 
@@ -28,12 +30,14 @@ class Glossaries:
         self._kept: OrderedDict[bytes, tuple[Glossary, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, terms: Terms, raise_if_cancelled: Callable[[], None] = lambda: None) -> Glossary:
-        """Return the glossary of a request; RefusedError if it is wrong.
+    def get(self, terms: Terms | None, raise_if_cancelled: Callable[[], None] = lambda: None) -> Glossary | None:
+        """Return the glossary of a request, None for None; RefusedError if it is wrong.
 
         Args:
             raise_if_cancelled: called for each term; may raise an exception to give up.
         """
+        if terms is None:
+            return None
         key = hashlib.sha256(json.dumps(terms).encode()).digest()
         with self._lock:
             if key in self._kept:

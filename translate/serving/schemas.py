@@ -196,6 +196,11 @@ class FileRequest(Body):
     )
     source: _Source
     target: _Target
+    glossary: str | None = Field(
+        default=None,
+        description="Source terms, whose forms are separated by |, and target terms; one in each line, separated by a "
+        "tab; not in LibreTranslate",
+    )
     formality: _Formality = "default"
 
 

@@ -214,10 +214,7 @@ class Service:
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
-                if glossary is not None and not engine.tokenizer.n_placeholders:
-                    raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
-                document = self._of_format[format] if glossary is None else Document(format=format, terms=glossary)
-                translator = self._translator(engine, ticket, document, formality)
+                translator = self._translator(engine, ticket, format, glossary, formality)
                 translator.language = language or target
                 translated = translator.translate_in_pieces(texts)
                 others = [_alternatives(translator, text, n_alternatives, ticket.raise_if_cancelled) for text in texts]
@@ -226,8 +223,13 @@ class Service:
         sentences = [_sentences(pieces) for pieces in translated]
         return Translated([*map(joined, translated)], others, detected, sentences)
 
-    def _translator(self, engine: Engine, ticket: Ticket, document: Document, formality: Formality) -> Translator:
-        """Return a translator for a request, with the search threads of all."""
+    def _translator(
+        self, engine: Engine, ticket: Ticket, format: Format, glossary: Glossary | None, formality: Formality
+    ) -> Translator:
+        """Return a translator for a request, with the search threads of all; RefusedError as for `translate`."""
+        if glossary is not None and not engine.tokenizer.n_placeholders:
+            raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
+        document = self._of_format[format] if glossary is None else Document(format=format, terms=glossary)
         form = _form_of_address(engine, formality)
         search = self._search if form is None else replace(self._search, formality=form)
         return Translator(
@@ -267,7 +269,9 @@ class Service:
         except UserError as error:
             raise RefusedError(400, f"Invalid request: {error}") from error
 
-    def translate_document(self, ticket: Ticket, file: UploadedDocument, units: Sequence[Unit]) -> bytes:
+    def translate_document(
+        self, ticket: Ticket, file: UploadedDocument, units: Sequence[Unit], glossary: Glossary | None = None
+    ) -> bytes:
         """Return a translated document; errors as for `translate`, and RefusedError if it is damaged.
 
         Args:
@@ -281,7 +285,7 @@ class Service:
         ticket.raise_if_cancelled()
         try:
             with self.pool.engine((source, file.target)) as engine:
-                translator = self._translator(engine, ticket, self._of_format["text"], file.formality)
+                translator = self._translator(engine, ticket, "text", glossary, file.formality)
                 texts = translator.texts(units, file.reading(source))
         except ModelUnavailableError as error:
             raise _unavailable(error) from error

@@ -10,12 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+import translate
 from tests.translate.documents import notes, test_ooxml
 from tests.translate.serving.live import Live, live
 from tests.translate.serving.test_faults import upload
 from translate.documents.document import MODULES
 from translate.inference.translator import Translator
 from translate.serving.settings import ServeOptions
+from translate.text.translation import Document
 
 GERMAN = "der *Hund* schläft {hier} im Haus."
 NOTES = f"# Kommentar\n{GERMAN}\n\ndas Kind singt.=>The child sings.\ndie Katze läuft.\n".encode()
@@ -75,6 +77,31 @@ def test_a_file_of_strings_keeps_what_an_earlier_translation_has(server: Live, t
         refused = answer(name, other)
         assert refused.status_code == 400
         assert refused.json()["error"].startswith("Invalid request: ")
+
+
+def test_a_glossary_holds_in_files_as_in_python(tmp_path: Path) -> None:
+    folder, terms = Path(translate.__file__).parent / "models" / "de-en", {"Haus": "mansion", "Hund": "hound"}
+    expected = Translator.load(folder, document=Document(terms=terms))
+    lines = "\n".join("\t".join(term) for term in terms.items())
+    with live(ServeOptions(model=[folder]), tmp_path) as server:
+        for name, content in (("a.notes", NOTES), ("a.md", b"# Mein Haus\n\nDer **Hund**.\n")):
+            found = downloaded(upload(server, name, content, glossary=lines))
+            assert found == expected.translate_file(content, name)
+            assert b"mansion" in found
+            refused = upload(server, name, content, glossary="Haus")
+            assert refused.status_code == 400
+            assert refused.json()["error"].startswith("Invalid request: glossary, line 1: ")
+
+
+def test_the_terms_of_a_file_count_and_need_symbols(options: ServeOptions, tmp_path: Path) -> None:
+    terms = "Haus\thouse"
+    with live(replace(options, characters=len("der Hund") + len(terms)), tmp_path) as server:
+        assert upload(server, "a.txt", b"der Hund").status_code == 200
+        for name in ("a.txt", "a.notes"):
+            said = upload(server, name, b"der Hund", glossary=terms).json()["error"]
+            assert said == "The model of this language pair has no symbols for a glossary"
+        said = upload(server, "a.txt", b"der Hund", glossary=terms + "s").json()["error"]
+        assert said.startswith("Invalid request: request (")
 
 
 def test_a_document_of_word_comes_back_as_one(server: Live, translator: Translator) -> None:
