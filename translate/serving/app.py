@@ -130,6 +130,8 @@ async def _answer(request: Request, error: Exception) -> Response:
             status, message, headers = error.status, error.message, error.headers
         case HTTPException():
             status, message, headers = error.status_code, str(error.detail), error.headers
+            if allowed := (headers or {}).get("Allow"):
+                message += f"; use {allowed}"
         case _:
             status, message = 500, "Internal error"
     if status == 500:

@@ -4,8 +4,10 @@ A body is JSON, or a form with the query; an empty parameter is a missing one. J
 no number; a form has only texts, which are converted. A large body takes seconds and many times its size to read.
 """
 
+import difflib
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -38,6 +40,7 @@ SMALL_BODY = 2**14  # bytes that are read at once, which takes less time than st
 
 _MAX_FILES = 2  # in a form: one and its earlier translation
 _MAX_FIELDS = 100
+_LONGEST_NAME = 40  # of parameters that are compared
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 _PIECE = 2**14  # bytes
 
@@ -378,12 +381,21 @@ def read_body(kind: type[B], body: bytes, content_type: str, query: bytes) -> B:
     media_type = content_type.lower().partition(";")[0].strip()
     is_json = media_type == "application/json" or media_type.endswith("+json")
     values = _json(body) if is_json else _form(body, media_type, content_type, query)
+    _refuse_misspelt(values, kind)
     try:
         return kind.model_validate(
             {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json or None
         )
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
+
+
+def _refuse_misspelt(names: Iterable[str], kind: type[Body]) -> None:
+    """Raise RefusedError if a name is almost that of a parameter; others, as those of other servers, are ignored."""
+    unknown = (name for name in names if name not in kind.model_fields and len(name) < _LONGEST_NAME)
+    for name in islice(unknown, _MAX_FIELDS):
+        if near := difflib.get_close_matches(name, kind.model_fields, n=1, cutoff=0.8):
+            raise RefusedError(400, f"Invalid request: there is no parameter {name}; did you mean {near[0]}?")
 
 
 def query_value(query: bytes, name: str) -> str:
@@ -397,12 +409,12 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         values = from_json(body)
     except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
-        raise RefusedError(400, "Invalid JSON format") from error
+        raise RefusedError(400, f"Invalid JSON format: {error}") from error
     finally:
         if is_collecting:
             gc.enable()
     if not isinstance(values, dict):
-        raise RefusedError(400, "Invalid JSON format")
+        raise RefusedError(400, "Invalid JSON format: an object is expected")
     return values
 
 

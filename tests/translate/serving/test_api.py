@@ -235,12 +235,36 @@ def test_alternatives_of_html_keep_formatting_and_lines(server: Live) -> None:
             {"q": {"a": 1}, "source": "de", "target": "en"},
             "Invalid request: q parameter should be a valid string or should be a valid list",
         ),
-        ({"q": "\ud800", "source": "de", "target": "en"}, "Invalid JSON format"),
+        (["a"], "Invalid JSON format: an object is expected"),
+        *[
+            (
+                {"q": "a", "source": "de", "target": "en", name: "x"},
+                f"Invalid request: there is no parameter {name}; did you mean {meant}?",
+            )
+            for name, meant in (("foramt", "format"), ("glossary_id", "glossary"), ("apikey", "api_key"))
+        ],
     ],
 )
 def test_wrong_parameters_are_named(server: Live, body: dict[str, object], message: str) -> None:
     answer = server.http.post("/translate", content=json.dumps(body), headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()) == (400, {"error": message})
+
+
+@pytest.mark.parametrize("body", [b'{"q": "\\ud800"}', b'{"q" "a"}', b'{"q": "a"', b"q=a", b'{"q": "\xff"}'])
+def test_what_is_no_json_is_located(server: Live, body: bytes) -> None:
+    answer = server.http.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert re.fullmatch(r"Invalid JSON format: .* at line 1 column \d+", answer.json()["error"])
+
+
+def test_parameters_of_other_servers_are_ignored(server: Live, translator: Translator) -> None:
+    others = {"secret": "x", "split_sentences": "1", "model": "y", "x" * 1000: 1} | dict.fromkeys(map(str, range(999)))
+    assert server.translate(GERMAN, **others).json() == {"translatedText": translator(GERMAN)}
+
+
+def test_a_wrong_method_names_the_right_one(server: Live) -> None:
+    answer = server.http.get("/translate", params={"q": GERMAN, "source": "de", "target": "en"})
+    assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed; use POST"})
 
 
 def test_empty_parameters_are_missing_ones(server: Live, translator: Translator) -> None:
