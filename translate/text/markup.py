@@ -363,7 +363,9 @@ def _blocks(lines: Iterator[str], indent: int = 0) -> Iterator[Piece]:
         if n_kept < len(containers):
             end = None  # a block ends with its container
         if end is not None:
-            if is_code:
+            if isinstance(line, _Directive):  # an option of code
+                yield from _layout(line)
+            elif is_code:
                 option = _OPTION_OF_CELL.match(line)
                 yield from _scalar(line, *option.span("value"), "yaml") if option else [Piece(line, translate=False)]
                 end = None if end.search(wide[column:]) else end
@@ -490,7 +492,7 @@ class _Caption(str):
 
 
 class _Directive(str):
-    """A line that begins or ends a directive of MyST whose content is Markdown, or one of its options."""
+    """A line that begins or ends a directive of MyST whose content is Markdown, or an option of any directive."""
 
 
 _ON_A_PAGE = re.compile("math|svg", re.IGNORECASE)  # elements whose content is no Markdown
@@ -528,14 +530,15 @@ def _with_directives(lines: Iterator[str]) -> Iterator[str]:
             mark = directive["mark"]
             end = re.compile(rf"\s*{mark[0]}{{{len(mark)},}}\s*\Z")
             if directive["code"]:
-                fence, is_between_colons, is_code = end, True, True
+                fence, is_between_colons, is_code, has_options = end, True, True, True
             else:
                 is_own = has_options = True
                 ends += [end] if mark[0] != ":" else []
                 glossary = (_column(line), end) if directive["prose"] == "glossary" else glossary
         elif _FENCE.match(line):
             fence, is_between_colons, is_term = _opening(line), False, False
-        yield _Block(line) if is_code else _Directive(line) if is_own else _Term(line) if is_term else line
+            has_options = directive is not None and directive["code"] is not None
+        yield _Directive(line) if is_own else _Block(line) if is_code else _Term(line) if is_term else line
 
 
 def _with_captions(lines: Iterator[str]) -> Iterator[str]:
@@ -639,6 +642,7 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; a statement, up to a blank line, or an expression on lines of its own is one `_Block`."""
     fence: re.Pattern[str] | None = None
     previous, waiting = "", deque[str]()
+    is_front_matter = None  # before the first line
     while line := waiting.popleft() if waiting else next(lines, ""):
         is_statement = not previous.strip() and _STATEMENT.match(line)
         block: list[str] = []
@@ -654,7 +658,9 @@ def _with_blocks(lines: Iterator[str]) -> Iterator[str]:
             is_alone = n_lines > 0 and read[n_lines - 1].rstrip().endswith("}")
             block = read[:n_lines] if is_statement or is_alone else []
             waiting.extendleft(reversed(read[len(block) or 1 :]))
-        previous = "" if block else line
+        is_end = bool(is_front_matter) and _END_OF_FRONT_MATTER.match(line) is not None
+        is_front_matter = line.strip() in _FRONT_MATTER if is_front_matter is None else is_front_matter and not is_end
+        previous = "" if block or is_end else line
         yield _Block("".join(block)) if block else line
 
 

@@ -583,11 +583,14 @@ def test_blocks_of_html_divide_a_paragraph_of_markdown(text: str, expected: list
         ("{glossary}\na\n  b\n  ```` x\n  x\n  ````\nc\n: d", ["a", "b", "c", "d"]),
         ("{figure} a.png\n---\nname: fig-a\nalt: A house\nlabel: x\n---\na", ["A house", "a"]),
         ("{tip}\n---\na b\n\nc", ["a b", "c"]),
+        ("{code-block} python\n:caption: A house\n:name: a\nx = y\n:caption: z", ["A house"]),
+        ("{toctree}\n---\ncaption: A house\nmaxdepth: 2\n---\na/b", ["A house"]),
+        ("{image} a.png\n:alt: A house", ["A house"]),
     ],
 )
 def test_directives_of_myst_have_text(fence: str, directive: str, expected: list[str]) -> None:
     """What looks like code for other programs; their options are no text."""
-    page = f"z\n\n{fence}{directive}\n{fence}\n:rocket: y\n\n```\nx\n```\n"
+    page = f"z\n\n{fence}{directive}\n{fence}\n:rocket: y\n\n```\n:caption: x\n```\n"
     assert language("markdown", page) == ["z", *expected, ":rocket: y"]
     item = f"- z\n{fence}{directive}\n{fence}\n".replace("\n", "\n  ")
     inside = [text.replace("\n", "\n  ") for text in expected]

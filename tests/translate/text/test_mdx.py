@@ -68,6 +68,13 @@ def test_statements_and_expressions_of_mdx_are_copied() -> None:
     assert formats.guess_format(Path("seite.mdx")) == "mdx"
 
 
+@pytest.mark.parametrize("mark", ["---", "+++"])
+def test_a_statement_may_follow_front_matter_without_a_blank_line(mark: str) -> None:
+    page = f"{mark}\nid: a\n{mark}\nimport a from 'b';\nexport const c = () => (\n  <b>d</b>\n);\n\nEin Wort\n"
+    assert shown(page) == ["Ein Wort"]
+    assert shown(page.replace(mark, "Text", 1))[-1] == "Ein Wort"
+
+
 @pytest.mark.parametrize("broken", ["export const a = {\n  b: 1\n\n", "{ Das\n\n", "export const a = `\n\n"])
 def test_a_statement_of_mdx_that_does_not_end_hides_no_text_after_a_blank_line(broken: str) -> None:
     assert shown(f"{broken}Der Hund bellt.\n")[-1] == "Der Hund bellt."
