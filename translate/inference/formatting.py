@@ -16,7 +16,7 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
   where none gives half, and a word of that neighbour more than all others: two parts of a verb may be one word. Marks
   of Markdown are not put within their like.
 - A pair around a part of a word, such as the 2 in m2, is around the same part of its word if this has it; one around
-  the first letter of a sentence, an initial, is around that of the translation.
+  the first letter of a sentence, an initial, is around that of the translation, with marks before it.
 - A pair around all words of a sentence, or of another pair, is around all of them in the translation too.
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it, and after a comma
@@ -75,6 +75,7 @@ _INLINE = re.compile(
 # Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
 _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
+_INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
 
@@ -631,19 +632,19 @@ class _Placement:
         """Return the part of some words of the target for an element around a part of a word; None if it has none."""
         source = self.pair.source
         part, words = source[element.start : element.stop], self.pair.target[start:stop]
+        if self._is_initial(element) and start <= self.letter < stop:
+            return 0 if len(part) > 1 else self.letter - start, self.letter + 1 - start
         for a, b in self.source_words:
             if a <= element.start < element.stop <= b and part != source[a:b]:
-                if self._is_initial(element) and start <= self.letter < stop:
-                    return self.letter - start, self.letter + 1 - start
                 word = source[a:b] if words.count(source[a:b]) == 1 else part
                 place = words.find(word) + (element.start - a if word != part else 0)
                 return (place, place + len(part)) if words.count(word) == 1 else None
         return None
 
     def _is_initial(self, element: Element) -> bool:
-        """Return whether an element is around the first letter alone, of a longer word."""
+        """Return whether an element is around the first letter alone, of a longer word, with marks before it."""
         source, start, stop = self.pair.source, element.start, element.stop
-        is_letter = bool(element.opening and element.closing) and source[start:stop].isalpha() and stop - start == 1
+        is_letter = bool(element.opening and element.closing) and _INITIAL.fullmatch(source, start, stop) is not None
         return is_letter and source[stop : stop + 1].isalpha() and not _LETTER.search(without_symbols(source[:start]))
 
     def _around(self, lo: int, hi: int) -> Span:

@@ -310,6 +310,8 @@ def test_an_initial_is_the_first_letter_of_the_translation() -> None:
         ("<b>D</b>ie T\u00fcr ist offen", "<b>d</b>IE t\u00dcR IST OFFEN"),
         ("\u201e<b>D</b>ie T\u00fcr\u201c", "\u201e<b>d</b>IE t\u00dcR\u201c"),
         ("<b>D</b>ie <i>T</i>\u00fcr", "<b>d</b>IE <i>t\u00dcR</i>"),
+        ("<b>\u201eD</b>ie T\u00fcr\u201c", "<b>\u201ed</b>IE t\u00dcR\u201c"),
+        ("<b>(D</b>ie T\u00fcr)", "<b>(d</b>IE t\u00dcR)"),
     ):
         assert translated(text, STRAIGHT, str.swapcase) == expected
     assert translated("<b>D</b>ie T\u00fcr", MIRRORED) == "T\u00fcr <b>D</b>ie"
