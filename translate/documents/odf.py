@@ -30,6 +30,7 @@ from translate.documents.xml import (
     as_read,
     contents,
     divide,
+    has_word,
     is_complete,
     pairs,
     territory,
@@ -59,6 +60,7 @@ _PREFIXES = {
         f"{_OASIS}:{name}:1.0": name
         for name in ("text", "office", "style", "table", "presentation", "manifest", "meta", "form")
     },
+    f"{_OASIS}:datastyle:1.0": "number",
     f"{_OASIS}:drawing:1.0": "draw",
     f"{_OASIS}:svg-compatible:1.0": "svg",
     f"{_OASIS}:xsl-fo-compatible:1.0": "fo",
@@ -69,7 +71,7 @@ _PREFIXES = {
 _ELEMENTS = {
     Role.UNIT: "text:p text:h text:index-title-template svg:title svg:desc table:title table:desc dc:title dc:subject "
     "dc:description presentation:header-decl presentation:footer-decl presentation:date-time-decl "
-    "text:index-entry-span text:note-continuation-notice-forward text:note-continuation-notice-backward",
+    "number:text text:index-entry-span text:note-continuation-notice-forward text:note-continuation-notice-backward",
     Role.PAIR: "text:span text:a text:meta text:meta-field text:bookmark-ref "
     "text:reference-ref text:note-ref text:sequence text:sequence-ref text:title text:subject text:placeholder "
     "text:text-input text:description text:drop-down text:execute-macro text:conditional-text loext:content-control",
@@ -255,6 +257,8 @@ class _Styles:
 def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles) -> list[Piece]:
     """Return the unit of a paragraph or another text; the description of a chart's data names their cells."""
     if start.name == "svg:desc" and _CELLS.fullmatch("".join(atom.text for atom in atoms)):
+        return [piece for atom in atoms for piece in atom.raw]
+    if start.name == "number:text" and not has_word("".join(atom.text for atom in atoms)):  # between parts of a date
         return [piece for atom in atoms for piece in atom.raw]
     if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)

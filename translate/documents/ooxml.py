@@ -100,10 +100,12 @@ _TEXTS = {
     **dict.fromkeys(("w:listEntry", "w:helpText", "w:statusText", "w:lvlText"), ("w:val",)),
     "w:listItem": ("w:displayText",),
     "x:dataValidation": ("promptTitle", "prompt", "errorTitle", "error"),
+    **dict.fromkeys(("x:numFmt", "c:numFmt"), ("formatCode",)),
     "v:shape": ("alt",),
     "v:textpath": ("string",),
 }
 _LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "tooltip": 255}  # for Excel
+_QUOTED = {"formatCode": re.compile(rb"""(?:&quot;|")(?P<text>(?:(?!&quot;)[^"])*+)(?:&quot;|")""")}  # 0 "pieces"
 _SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total
 _LONGEST_NAME = 255  # characters
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -115,7 +117,7 @@ _PARTS = re.compile(
     r"|comments|styles|settings|numbering)"
     r"|presentationml\.(?:presentation\.main|template\.main|slideshow\.main|slide|notesSlide|comments|slideMaster"
     r"|slideLayout)"
-    r"|spreadsheetml\.(?:sharedStrings|worksheet|chartsheet|comments|table)"
+    r"|spreadsheetml\.(?:sharedStrings|worksheet|chartsheet|comments|table|styles)"
     r"|drawingml\.(?:chart|chartshapes|diagramData|diagramDrawing)|officedocument\.drawing|chartex|ms-powerpoint\.comments"
     r"|threadedcomments|core-properties)\+xml$"
 )
@@ -124,7 +126,9 @@ _NAMING = re.compile(
     r"(?:spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)|ms-excel\.slicerCache)\+xml$"
 )
 _WORKBOOK = re.compile(r"spreadsheetml\.(?:sheet|template)\.main\+xml$")
-_LANGUAGES = re.compile(r"(?:\.styles|\.settings|presentationml\.presentation\.main)\+xml$")  # parts without texts
+_LANGUAGES = re.compile(
+    r"(?:wordprocessingml\.styles|\.settings|presentationml\.presentation\.main)\+xml$"
+)  # parts without texts
 _CONTROLS = re.compile(
     r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
 )
@@ -448,6 +452,7 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         prefixes=_PREFIXES,
         texts=_TEXTS,
         longest=_LONGEST,
+        quoted=_QUOTED,
         codes=_NUMBER,
         role=_with_formulas(_prompts() if has_prompts else _numbering),
         more_texts=shown,

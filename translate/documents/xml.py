@@ -39,6 +39,7 @@ _DECLARED = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z][\w.-]*)["
 _NAMED = re.compile(rb"&(\w+);")
 _ATTRIBUTE = re.compile(rb"""[\s](?P<name>[^\s=/>]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 _SPACE = re.compile(r"[ \t\r\n]+")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(\w+));")
 _IMPOSSIBLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _OFTEN_ESCAPED = (">", '"', "'", "\u00a0")  # though they need not be
@@ -305,6 +306,7 @@ class Table:
         texts: attributes that are units if they have letters, by the element that has them; "" stands for all elements.
         more_texts: returns others of an element, which depend on its attributes.
         longest: the characters that attributes may have.
+        quoted: matches the texts in an attribute, between quotation marks, by its name; units if one has a word.
         codes: matches what stays in attributes, in the bytes of the file.
         role: the role of an element where it depends on more than the name; None leaves it to `elements`.
         translates: whether an element is translated, attributes and content, within which others may say otherwise;
@@ -326,6 +328,7 @@ class Table:
     texts: Mapping[str, Collection[str]] = field(default_factory=dict)
     more_texts: Callable[[Token], Collection[str]] | None = None
     longest: Mapping[str, int] = field(default_factory=dict)
+    quoted: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
     codes: re.Pattern[bytes] | None = None
     role: Callable[[Token], Role | None] | None = None
     translates: Callable[[Token], bool | None] = lambda _: None
@@ -669,6 +672,15 @@ def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]
             if after is not None:
                 out[after] = right
     return out
+
+
+@dataclass(eq=False)
+class _Quoted(Content):
+    """A text between quotation marks in the value of an attribute."""
+
+    def escaped(self, text: str) -> bytes:
+        """Return a text as the file writes it, without the mark that would end it."""
+        return super().escaped(text.replace('"', "\u201d"))
 
 
 def contents(atoms: Sequence[Atom], place: Place, collapses: bool = False) -> list[Piece]:
@@ -1081,7 +1093,10 @@ class _Division:
         for name, (start, stop) in zip(token.attributes, _value_spans(token.raw), strict=True):
             raw, quote = token.raw[start:stop], token.raw[start - 1 : start].decode()
             piece: Piece | None = None
-            if name in changes:
+            if name in texts and name in table.quoted:
+                out += [token.raw[end:start], *self._quoted(raw, token.start + start, table.quoted[name], quote)]
+                end = stop
+            elif name in changes:
                 piece = Change(raw, changes[name].encode())
             elif name in texts and any(map(str.isalpha, token.attributes[name])):
                 atoms = self._value(raw, token.start + start, token.attributes[name])
@@ -1091,6 +1106,20 @@ class _Division:
                 out += [token.raw[end:start], piece]
                 end = stop
         return [*out, token.raw[end:]]
+
+    def _quoted(self, raw: bytes, start: int, pattern: re.Pattern[bytes], quote: str) -> list[Piece]:
+        """Return the pieces of the value of an attribute with texts between quotation marks."""
+        out, end = list[Piece](), 0
+        spans = [match.span("text") for match in pattern.finditer(raw)]
+        texts = [unescaped(raw[a:b].decode()) for a, b in spans]
+        for (a, b), text in zip(spans, texts, strict=True) if any(map(has_word, texts)) else ():
+            if sum(map(str.isalpha, text)) > 1:  # "Ja" beside "Nein"
+                atom = Atom(AtomKind.TEXT, Token(Kind.TEXT, raw[a:b], start + a, text=text), [raw[a:b]], text)
+                content = _Quoted([atom], self._place, quote=quote)
+                self._contents.append(content)
+                out += [raw[end:a], content]
+                end = b
+        return [*out, raw[end:]]
 
     def _value(self, raw: bytes, start: int, text: str) -> list[Atom]:
         """Return the atoms of the value of an attribute."""
@@ -1107,6 +1136,11 @@ class _Division:
                 atoms.append(Atom(AtomKind.OBJECT, code, [code.raw]))
                 end = match.end()
         return atoms
+
+
+def has_word(text: str) -> bool:
+    """Return whether a text has a word, and not only units such as kg and EUR."""
+    return any(not word.isupper() for word in _WORD.findall(text))
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

@@ -349,6 +349,18 @@ def test_cells_that_a_workbook_names_stay() -> None:
     assert texts(document(named + long + cells), "a.ods") == ["Rest"]
 
 
+def test_words_in_formats_of_numbers_are_translated() -> None:
+    """Those between the parts of a date are none."""
+    formats = "".join(f"<n:text>{text}</n:text>" for text in (" St\u00fcck", ". ", " kg", "F\u00e4llig am "))
+    style = f'<n:number-style xmlns:n="{OASIS}:datastyle:1.0">{formats}</n:number-style>'
+    data = f"<office:document {NAMESPACES}><office:styles>{style}</office:styles></office:document>".encode()
+    assert texts(data, "a.fods") == ["St\u00fcck", "F\u00e4llig am"]
+    written = translated(data, "a.fods", upper)
+    assert written == data.replace(b"St\xc3\xbcck", b"ST\xc3\x9cCK").replace(
+        "F\u00e4llig am".encode(), "F\u00c4LLIG AM".encode()
+    )
+
+
 @pytest.mark.parametrize("kind", ["chart", "spreadsheet", "text"])
 def test_documents_in_a_document_are_translated(kind: str) -> None:
     start = f"<office:document-content {NAMESPACES}>"
