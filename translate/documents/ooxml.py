@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, islice, pairwise
 
-from translate.documents import printed
+from translate.documents import fields, printed
 from translate.documents.archive import Archive
 from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
@@ -309,8 +309,14 @@ def _parts(archive: Archive, types: Mapping[str, str], reading: Reading, kept: N
         if has_results and _WORKBOOK.search(kind):
             parts[part] = divide(archive.read(part), _COMPUTED_AGAIN, reading, part)
         elif _PARTS.search(kind) and not (_LANGUAGES.search(kind) and not names_source.search(archive.read(part))):
-            table = _table(reading, kept, code, has_prompts=bool(_PROMPTS.search(kind)))
-            parts[part] = divide(archive.read(part), table, reading, part)
+            data = archive.read(part)
+            inside = (
+                fields.texts(data, f"{reading.name}: {part}", _PREFIXES, reading.report)
+                if _CONTROLS.search(kind)
+                else {}
+            )
+            table = _table(reading, kept, code, inside, has_prompts=bool(_PROMPTS.search(kind)))
+            parts[part] = divide(data, table, reading, part)
         elif _CUSTOM.fullmatch(kind) and (starts := controls.starts(archive.read(part), f"{reading.name}: {part}")):
             parts[part] = divide(archive.read(part), _bound(starts), reading, part)
     if not parts:
@@ -426,12 +432,20 @@ def _unescaped(raw: bytes) -> str:
     return html.unescape(raw.decode("utf-8", "replace"))
 
 
-def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bool) -> Table:
+def _table(
+    reading: Reading,
+    kept: NamedCells,
+    code: "_Code",
+    instructions: Mapping[int, Sequence[fields.Span]],
+    *,
+    has_prompts: bool,
+) -> Table:
     """Return the table of a part.
 
     Args:
         kept: the texts of cells that stay.
         code: the styles of code.
+        instructions: of fields that have texts; see `fields.texts`.
         has_prompts: whether the text of placeholders is not shown.
     """
 
@@ -447,6 +461,16 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
             return ()
         return [name for name in _SHOWN_NAMES if _is_translated_name(token.attributes.get(name, ""), kept)]
 
+    others = _with_formulas(_prompts() if has_prompts else _numbering)
+
+    def role(token: Token) -> Role | None:
+        return Role.ASIDE if token.name == "w:instrText" and token.start in instructions else others(token)
+
+    def inside(start: Token, atoms: Sequence[Atom], place: Place) -> list[Piece]:
+        if start.name == "w:instrText":
+            return fields.units(atoms, place, instructions[start.start])
+        return _contents(start, atoms, place, kept, code)
+
     return Table(
         elements={name: role for role, names in _ELEMENTS.items() for name in names.split()},
         prefixes=_PREFIXES,
@@ -454,12 +478,12 @@ def _table(reading: Reading, kept: NamedCells, code: "_Code", *, has_prompts: bo
         longest=_LONGEST,
         quoted=_QUOTED,
         codes=_NUMBER,
-        role=_with_formulas(_prompts() if has_prompts else _numbering),
+        role=role,
         more_texts=shown,
         characters=lambda _: NO_BREAK_HYPHEN,
         changes=changes,
         language=language,
-        contents=lambda start, atoms, place: _contents(start, atoms, place, kept, code),
+        contents=inside,
         goes_on=_goes_on,
     )
 

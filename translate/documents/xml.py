@@ -675,8 +675,8 @@ def with_spaces(marks: Sequence[str | Mark], source: Tagged) -> list[str | Mark]
 
 
 @dataclass(eq=False)
-class _Quoted(Content):
-    """A text between quotation marks in the value of an attribute."""
+class Quoted(Content):
+    """A text between quotation marks within a value or an instruction."""
 
     def escaped(self, text: str) -> bytes:
         """Return a text as the file writes it, without the mark that would end it."""
@@ -1115,7 +1115,7 @@ class _Division:
         for (a, b), text in zip(spans, texts, strict=True) if any(map(has_word, texts)) else ():
             if sum(map(str.isalpha, text)) > 1:  # "Ja" beside "Nein"
                 atom = Atom(AtomKind.TEXT, Token(Kind.TEXT, raw[a:b], start + a, text=text), [raw[a:b]], text)
-                content = _Quoted([atom], self._place, quote=quote)
+                content = Quoted([atom], self._place, quote=quote)
                 self._contents.append(content)
                 out += [raw[end:a], content]
                 end = b

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import grows_linearly
 from tests.translate.documents import stubs
 from tests.translate.documents.stubs import reverse, upper
 from translate.documents import archive
@@ -93,6 +94,11 @@ def end(number: int) -> str:
     return f'<w:bookmarkEnd w:id="{number}"/>'
 
 
+def instructed(*parts: str) -> str:
+    """Return a field without a result, whose instruction is in several runs."""
+    return char("begin") + "".join(part if part.startswith("<") else code(part) for part in parts) + char("end")
+
+
 BOX = "<w:txbxContent><w:p><w:r><w:t>Im Kasten</w:t></w:r></w:p></w:txbxContent>"
 ICON = "<w:r><w:drawing><wp:inline><wp:extent/></wp:inline></w:drawing></w:r>"
 OLD_ICON = '<w:r><w:pict><v:shape style="width:9pt"><v:imagedata/></v:shape></w:pict></w:r>'
@@ -135,7 +141,7 @@ CODE_STYLES = (
         (run("Wort") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" hier"), ["Wort<g1></g1> hier"]),
         (run("Seite ") + FIELD + run(" unten"), ["Seite <g1>5</g1> unten"]),
         (run("Seite ") + char("begin") + code("PAGE") + char("end") + run(" unten"), ["Seite <g1/> unten"]),
-        (run("Wort") + char("begin") + code('XE "W"') + char("end") + run(" hier"), ["Wort<g1></g1> hier"]),
+        (run("Wort") + char("begin") + code('XE "W"') + char("end") + run(" hier"), ["Wort<g1></g1> hier", "W"]),
         (
             run("Ab ") + f'<w:fldSimple w:instr="REF a">{run("Bild 1")}</w:fldSimple>' + run("!"),
             ["Ab <g1>Bild 1</g1>!"],
@@ -698,6 +704,61 @@ def test_words_in_formats_of_numbers_are_translated() -> None:
     assert [cells.cell(row, 1).number_format for row in range(1, 6)] == expected
     quoted = translated(saved(file), "a.xlsx", lambda text: f'{text} "x"')
     assert '"pieces \u201dx\u201d"' in library("openpyxl").load_workbook(BytesIO(quoted)).active["A1"].number_format
+
+
+def instructions(data: bytes) -> str:
+    """Return the instructions of all fields of a document."""
+    return "".join(re.findall("<w:instrText[^>]*>([^<]*)", ZipFile(BytesIO(data)).read("text/main.xml").decode()))
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (('XE "Äpfel:grün &amp; rot" \\t "siehe Obst" \\f "x"',), ["Äpfel", "grün & rot", "siehe Obst"]),
+        (("XE &quot;", "Äpfel", "&quot; \\r Name"), ["Äpfel"]),
+        (('TC "Ein Kapitel" \\f C \\l "2"',), ["Ein Kapitel"]),
+        (("IF", instructed("MERGEFIELD A"), '= "Frau" "Sehr geehrte Frau" "Hallo"'), ["Sehr geehrte Frau", "Hallo"]),
+        (('IF A = Frau "Guten Tag"',), ["Guten Tag"]),
+        (('HYPERLINK "http://a.b/Haus" \\o "Die Seite" \\t "Rahmen"',), ["Die Seite"]),
+        (("MACROBUTTON NoMacro [Hier klicken] ",), ["[Hier klicken]"]),
+        (('ASK "Name" "Wie viele?" \\d "Keine"',), ["Wie viele?", "Keine"]),
+        (('TOC \\o "1-3" \\t "Titel;1"',), []),
+        (('DATE \\@ "d. MMMM"',), []),
+        (('INCLUDEPICTURE "Haus.png"',), []),
+        (("MERGEFIELD Name \\f &quot; Komma&quot;",), []),
+    ],
+)
+def test_texts_in_instructions_of_fields_are_translated(parts: Sequence[str], expected: Sequence[str]) -> None:
+    """People read them in an index, in letters, or before they click; other arguments are names."""
+    data = document(run("Ein Haus") + instructed(*parts) + run(" hier"))
+    found = texts(data, "a.docx")
+    assert found[0].startswith("Ein Haus<g1")
+    assert found[1:] == expected
+    before, after = (instructions(file) for file in (data, translated(data, "a.docx", upper)))
+    assert after.lower() == before.lower()
+    rest = before
+    for text in expected:
+        rest = rest.replace(text.replace("&", "&amp;"), upper(text).replace("&", "&amp;"), 1)
+    assert rest == after
+    assert translated(data, "a.docx", str) == data
+
+
+def test_a_text_of_a_field_in_several_runs_stays_and_is_reported() -> None:
+    reports = list[str]()
+    data = document(
+        instructed('XE "Ap', 'fel"') + run("Hier") + instructed('IF 1 = 1 "An', instructed("PAGE"), '" "b"')
+    )
+    reading = Reading(name="a.docx", source="de", target="en", report=reports.append)
+    assert [unit.text for unit in read(data, reading).units] == ["Hier<g1/>", "b"]
+    assert len(reports) == 1
+    assert "2 texts in instructions" in reports[0]
+
+
+def test_long_instructions_take_linear_time() -> None:
+    def work(n: int) -> None:
+        read(document(instructed('IF " \\', *['XE "a', 'b" c'] * n)), Reading(name="a.docx", source="de", target="en"))
+
+    assert grows_linearly(work, 200, 1_600)
 
 
 def printed_sheet(left: str, center: str, right: str = "") -> bytes:
