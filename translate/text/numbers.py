@@ -223,7 +223,7 @@ def _letters(number: Number) -> str:
 def masked_part(number: Number, source: str, source_language: str, target_language: str) -> tuple[int, int, str]:
     """Return start and end of a number in the source with the words or signs beside it, and what a symbol stands for.
 
-    It is copied, but a time of day such as 8 Uhr, and a number with the separators of its language, are written as in
+    It is copied, but a time of day such as 8 Uhr, and numbers with the separators of their language, are written as in
     the target language.
     """
     what, own, target = number.what, languages.find(source_language), languages.find(target_language)
@@ -236,10 +236,11 @@ def masked_part(number: Number, source: str, source_language: str, target_langua
         return number.start, number.stop, f"{h}:{minutes:02.0f}"
     start, stop = with_signs(number, source)
     text = source[start:stop]
-    is_alone = (number.run_start, number.run_stop) == (number.start, number.stop)
-    is_quantity = is_alone and bool(what.values) and not what.is_name
-    if is_quantity and own and target and own.separators and target.separators and _is_written(number.text, own):
-        text = text.replace(source[number.start : number.stop], _rewritten(number.text, own, target))
+    is_quantity = bool(what.values) and not what.is_name
+    if is_quantity and own and target and own.separators and target.separators:
+        run = source[number.run_start : number.run_stop]  # a number, a range or a ratio
+        if all(part.isdecimal() or _is_written(part, own) for part in _JOINT.split(run)):
+            text = text.replace(run, _rewritten(run, own, target))
     return start, stop, text
 
 
@@ -249,7 +250,7 @@ def _is_written(number: str, language: Language) -> bool:
 
 
 def _rewritten(number: str, own: Language, target: Language) -> str:
-    """Return a number with the separators of another language."""
+    """Return a number, or several that are joined, with the separators of another language."""
     if own.group.isspace():
         number = _GROUP.sub(own.group, number)
     return number.translate({ord(own.decimal): target.decimal, ord(own.group): target.group})

@@ -325,6 +325,7 @@ GROUPS = ["192.168.100.200", "800.123.456", "123.456.789", "101,102,103", "8.1",
 
 @settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(st.lists(st.sampled_from(["Haus", "{x}", "<b>", "und"]) | st.sampled_from(GROUPS) | NUMBERS, max_size=7))
+@example(["1:10.000"])
 def test_every_digit_group_survives_in_any_text(words: list[str]) -> None:
     """A model that drops all numbers is searched again; 1 is no group that is checked."""
     text = " ".join(["Das", *words])
