@@ -95,16 +95,8 @@ def prepare(
         if planned is None:
             check_corpus(config, tokenizer)
             planned = plan_corpus(config, tokenizer.sha256 if tokenizer else None)
-        if (place / "manifest.json").exists():
-            try:
-                present = Prepared.open(folder)
-            except UserError as error:
-                say(f"preparing again: {error}")
-            else:
-                if present.manifest["fingerprint"] == planned["fingerprint"]:
-                    say(f"{folder} is up to date: {summary(present.manifest)}")
-                    return present
-                say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
+        if (place / "manifest.json").exists() and (present := _up_to_date(folder, planned, say)) is not None:
+            return present
         _refuse_foreign(folder, place)
         with new_folder(place, replace=True) as partial:
             manifest = {**planned, **_build(config, partial, say, tokenizer, clean)}
@@ -123,6 +115,20 @@ def _writing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
+
+
+def _up_to_date(folder: Path, planned: Manifest, say: Say) -> "Prepared | None":
+    """Return the corpus that is there if it is the planned one; otherwise say why it is made anew."""
+    try:
+        present = Prepared.open(folder)
+    except UserError as error:
+        say(f"preparing again: {error}")
+        return None
+    if present.manifest["fingerprint"] != planned["fingerprint"]:
+        say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
+        return None
+    say(f"{folder} is up to date: {summary(present.manifest)}")
+    return present
 
 
 def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -> None:
