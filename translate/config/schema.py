@@ -244,15 +244,10 @@ class MonoSource(BaseSource):
         return self
 
     @model_validator(mode="after")
-    def _a_beam_is_searched(self) -> "MonoSource":
-        if self.method != "beam" and (self.beam_size is not None or self.rerank is not None):
-            raise ValueError(f'beam_size and rerank belong to method = "beam", and it is "{self.method}"')
-        return self
-
-    @model_validator(mode="after")
-    def _only_a_draw_is_restricted(self) -> "MonoSource":
-        if self.method != "sampling" and self.top_k is not None:
-            raise ValueError(f'top_k belongs to method = "sampling", and it is "{self.method}"')
+    def _keys_belong_to_the_method(self) -> "MonoSource":
+        for key, method in (("beam_size", "beam"), ("rerank", "beam"), ("top_k", "sampling")):
+            if getattr(self, key) is not None and self.method != method:
+                raise ValueError(f'{key} belongs to method = "{method}", and it is "{self.method}"')
         return self
 
     @model_validator(mode="after")

@@ -55,9 +55,14 @@ def test_a_side_of_ones_own_needs_no_model(tmp_path: Path) -> None:
         MonoSource(kind="mono", path="a.en")
 
 
-def test_only_draws_have_a_top_k() -> None:
-    with pytest.raises(ValueError, match='top_k belongs to method = "sampling"'):
-        source(method="greedy", top_k=3)
+@pytest.mark.parametrize(
+    ("key", "value", "method", "other"),
+    [("top_k", 3, "sampling", "greedy"), ("beam_size", 3, "beam", "greedy"), ("rerank", "en-de", "beam", "sampling")],
+)
+def test_a_key_of_one_method_is_refused_for_others(key: str, value: object, method: str, other: str) -> None:
+    assert getattr(source(method=method, **{key: value}), key) == value
+    with pytest.raises(ValueError, match=f'{key} belongs to method = "{method}", and it is "{other}"'):
+        source(method=other, **{key: value})
 
 
 WORDS = st.lists(st.integers(0, 99).map(str), max_size=11)
