@@ -183,7 +183,7 @@ def load_config(folder: Path) -> ModelConfig:
 
 
 def _check_size(config: ModelConfig, folder: Path) -> None:
-    """Raise CheckpointError if the weights in `folder` are far too few; whoever loads them finds every difference."""
+    """Raise CheckpointError if the weights in `folder` are far too few; loading them shows every difference."""
     weights = folder / "model.safetensors"
     try:
         tensors = tensor_header(weights)

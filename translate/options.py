@@ -149,7 +149,7 @@ def spelled(code: str) -> str:
 
 
 def _language_code(text: str) -> str:
-    """Return a language code as it is spelled; ArgumentTypeError if it is none."""
+    """Return a language code in its usual spelling; ArgumentTypeError if the text is not a code."""
     if not is_language_code(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no language code; write one such as de, or leave it out")
     return spelled(text)

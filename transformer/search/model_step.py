@@ -90,8 +90,8 @@ def search(models: Sequence[Transformer], requests: Sequence[Request], config: S
         config: the settings of the search, with the models' bos and eos in place of its own. Its `coverage` is left to
             `transformer.search.coverage`.
 
-    Raises ValueError if the maximum length of a request leaves no room for its prefix, its phrases and eos, and if
-    outputs with phrases are to be sampled.
+    Raises ValueError if the maximum length of a request leaves no room for its prefix, its phrases and eos, and for
+    samples of a request with phrases.
     """
     if config.sampling and any(request.phrases for request in requests):
         raise ValueError("a sample cannot be made to contain phrases; search for it, or leave the phrases out")

@@ -87,7 +87,7 @@ def _drawn(log_prob_NV: Tensor, sampling: Sampling, uniform: list[float]) -> Ten
     top_k = sampling.top_k
     if not 0 < top_k < log_prob_NV.size(1):
         return _sampled(probabilities(log_prob_NV, sampling), uniform)
-    # What follows is done for C tokens of a row, the k most probable ones and ties of the last, not for all V.
+    # The rest needs only C tokens of a row, the k most probable ones and ties of the last, not all V.
     past_N1 = log_prob_NV.new_zeros(len(log_prob_NV), 1)
     threshold_N1 = top_k_sums(log_prob_NV, past_N1, top_k)[0][:, -1:]
     n_most = max(top_k, int((log_prob_NV >= threshold_N1).sum(dim=1).amax()))

@@ -550,7 +550,7 @@ def _new(link: Link, draw: random.Random) -> Link:
 
 
 def _new_number(n_decimals: int, draw: random.Random, large: float) -> Decimal:
-    """Return a number of which there are many, so that nouns stay in the plural."""
+    """Return a number of at least 2, so that nouns stay in the plural."""
     digits = draw.randint(4, 7) if draw.random() < large else draw.randint(1, 3)
     whole = draw.randint(max(2, 10 ** (digits - 1)), 10**digits - 1)
     if digits > 4 and not n_decimals and draw.random() < 0.5:
@@ -590,7 +590,7 @@ def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> li
 
 
 def _shape(expression: Expression) -> str:
-    """Return the shape of a new time: in digits, and by the whole day only in place of such a one."""
+    """Return the shape of a new time, in digits; one without a word, such as 14:30, only replaces another such time."""
     is_bare = expression.shape == "colon" and expression.value[1]
     return expression.shape if is_bare or expression.shape == "first" else "full"
 

@@ -547,7 +547,7 @@ class _Pieces(Stored):
 
 
 class _Manifest(Stored):
-    """What the readers of a manifest rely on."""
+    """The part of a manifest that its readers need."""
 
     config: _Settings
     inputs: dict[str, str]
@@ -712,7 +712,7 @@ def _load_array(path: Path) -> np.ndarray:
 
 
 def write_tokens(chunks: Iterable["Encoded"], n_pairs: int, dtype: np.dtype, folder: Path) -> dict[str, int]:
-    """Write ids and offsets of pairs, of which only a chunk is in memory.
+    """Write ids and offsets of pairs, with one chunk in memory at a time.
 
     Args:
         chunks: consecutive pairs, read once.

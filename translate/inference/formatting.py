@@ -489,7 +489,7 @@ def _with_symbols(
 
 
 class Aligner(Protocol):
-    """What a model says about pairs of a source and its translation."""
+    """A model that aligns and scores pairs of a source and its translation."""
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Alignment | None]:
         """Return the alignment of each pair; None for one that cannot be aligned."""
@@ -775,7 +775,7 @@ class _Placement:
             n_before = len(self.units) if self.words.isdisjoint(range(parent.lo, lo)) else n_before
         if not source[element.stop : parent.element.stop].strip():
             n_after = len(self.units) if self.words.isdisjoint(range(hi, parent.hi)) else n_after
-        # What stands around an element is not within it, as a bracket after an abbreviation whose full stop is lost.
+        # A mark beside an element stays outside, such as a bracket after an abbreviation whose full stop is lost.
         before, after = _MARKS_BEFORE.search(source, 0, element.start), _MARKS_AFTER.match(source, element.stop)
         outside = (before[0] if before else "") + (after[0] if after else "")
         barred = {*outside} - {*source[element.start : element.stop]}

@@ -532,7 +532,7 @@ def missing(
 
 
 def _exchanged_names(output: str, source: str, language: str, target: str) -> list[tuple[int, int, str]]:
-    """Return the months and weekdays in whose place the translation has others."""
+    """Return the months and weekdays that became others in the translation."""
     own = languages.find(language)
     if own is None or not any(names.search(source) for names in own.calendar_names):
         return []

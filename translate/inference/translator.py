@@ -528,7 +528,7 @@ def open_glossary(
     """
     if terms is None:
         return None
-    from translate.text.glossary import Glossary  # which most texts have none of
+    from translate.text.glossary import Glossary  # most texts need none
 
     if isinstance(terms, Mapping):
         return terms if isinstance(terms, Glossary) else Glossary.of(terms)
@@ -546,7 +546,7 @@ def open_glossary(
 
 
 def joined(pieces: Iterable[TranslatedPiece]) -> str:
-    """Return the translated text of which these are the pieces."""
+    """Return the text that translated pieces make up."""
     return "".join(piece.text if translation is None else translation.text for piece, translation in pieces)
 
 

@@ -120,7 +120,7 @@ def ahead_of_momentum(gradient: Tensor, momentum: Tensor, skipped: Tensor | None
     """Move the momentum towards the gradient, in place, and return Nesterov's: the gradient moved towards it in turn.
 
     Args:
-        skipped: 1.0 leaves the momentum unchanged and returns zeros, whatever the gradient; 0.0 and None do not.
+        skipped: 1.0 leaves the momentum unchanged and returns zeros, for any gradient; 0.0 and None do not.
     """
     if skipped is None:
         return gradient.lerp(momentum.lerp_(gradient, 1 - MOMENTUM), MOMENTUM)

@@ -59,7 +59,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained, in plain values.
+    """Everything that is decided before a training, in plain values.
 
     Attributes:
         run: the run directory.

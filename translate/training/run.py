@@ -84,7 +84,7 @@ class _ParentRecord(Stored):
 
 
 class _RunManifest(Stored):
-    """What the readers of a manifest rely on."""
+    """The part of a manifest that its readers need."""
 
     seed: int
     parameters: int

@@ -95,7 +95,7 @@ def train_experiment(start: Start, say: Say) -> bool:
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """What takes part in the training of one rank.
+    """The parts of the training of one rank.
 
     Attributes:
         prepared: the corpus.

@@ -295,10 +295,10 @@ MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run do
 
 @dataclass
 class Meter:
-    """Work and time of updates, and their statistics, which stay on the device until `read_stats` to let it compute on.
+    """Counts of the work and time of updates; their statistics stay on the device until `read_stats`, without a wait.
 
     Attributes:
-        model: of which the operations are counted.
+        model: gives the operations of an update.
         n_passes: forward and backward passes of each batch.
         clock: returns seconds.
         unread: the updates since the last read.
@@ -319,7 +319,7 @@ class Meter:
     seconds: float = 0.0
 
     def add(self, update: Update, seconds: float) -> None:
-        """Count an update, which took so many seconds."""
+        """Count an update that took `seconds`."""
         self.unread.append(update)
         self.tokens += update.n_tokens
         self.seconds += seconds
