@@ -36,7 +36,7 @@ from pydantic import ConfigDict, ValidationError
 
 from transformer.config import ConfigError
 from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section, Source, TrainingConfig, with_codes
-from translate.errors import UserError, reason
+from translate.errors import UserError, either, reason
 
 LIBRARY_KEYS = ("library", "weights", "mono", "text")
 _LIBRARY_NOTES = ("licence", "origin", "language", "use")
@@ -386,7 +386,8 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
     key, known = _place(problem["loc"], schema)
     match problem["type"]:
         case "extra_forbidden":
-            return unknown_key(key, known)
+            homes = _sections_with(key, schema)
+            return f"unknown key {key!r}; did you mean {either(homes)}?" if homes else unknown_key(key, known)
         case "missing":
             return f"{key!r} is missing" if isinstance(problem["loc"][-1], int) else f"the key {key!r} is missing"
         case "union_tag_invalid":
@@ -440,6 +441,19 @@ def _place(location: tuple[int | str, ...], schema: type[Section]) -> tuple[str,
             annotation = fields[part].annotation if part in fields else None
         written.append(str(part))
     return ".".join(written), known
+
+
+def _sections_with(key: str, schema: type[Section]) -> list[str]:
+    """Return the keys of other sections that have the name of a key without a section, or in the wrong one."""
+    *sections, name = key.split(".")
+    if len(sections) > 1:
+        return []
+    return [
+        f"{section}.{name}"
+        for section, field in schema.model_fields.items()
+        for kind in _sections(field.annotation)
+        if name in kind.model_fields
+    ]
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:

@@ -51,7 +51,7 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case data.TextSource():
             return _parallel(text_file(source.source, root), text_file(source.target, root))
         case data.TsvSource():
-            return _tsv(source, text_file(source.path, root))
+            return _tsv(source, text_file(source.path, root), langpair)
         case data.TmxSource():
             src, _, tgt = langpair.partition("-")
             return tmx.pairs(text_file(source.path, root), src, tgt)
@@ -210,10 +210,11 @@ def _pair(line: str, where: str) -> Pair:
         raise UserError(f'{where}: not a pair of texts; write it as JSON, such as ["Haus", "house"]') from error
 
 
-def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
+def _tsv(source: data.TsvSource, path: Path, langpair: str) -> Iterator[Pair]:
     from translate.text.formats import unquoted  # with the formats of documents, which other sources do without
 
     last = max(source.source, source.target)
+    titles = {"source", "target", *langpair.split("-")}
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
         if n == 1 and source.columns == tuple(cell.strip('"') for cell in cells):  # the header
@@ -232,10 +233,11 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
                 f"{path}, line {n}: has {len(cells)} tab-separated columns, so column {last} (from 0) is missing; "
                 f"{remedy}"
             )
-        src, tgt = (
-            cell.split(source.split) if source.split else [cell]
-            for cell in map(unquoted, (cells[source.source], cells[source.target]))
-        )
+        sides = [unquoted(cells[column]) for column in (source.source, source.target)]
+        if n == 1 and titles.issuperset(side.strip('"').lower() for side in sides):
+            names = json.dumps([cell.strip('"') for cell in cells], ensure_ascii=False)
+            raise UserError(f"{path}, line 1: is a header; write columns = {names} to leave it out")
+        src, tgt = (side.split(source.split) if source.split else [side] for side in sides)
         yield from itertools.product(src, tgt)
 
 

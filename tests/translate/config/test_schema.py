@@ -288,6 +288,8 @@ def test_an_override_replaces_one_value(path: Path, override: str, section: str,
     ("override", "words"),
     [
         ("training.seeds=3", "unknown key 'training.seeds'; did you mean 'training.seed'?"),
+        ("label_smoothing=0.2", "unknown key 'label_smoothing'; did you mean training.label_smoothing?"),
+        ("training.dropout=0.2", "unknown key 'training.dropout'; did you mean model.dropout?"),
         ("training.seed=x", 'training.seed = "x": '),
         ("training.seed", "--set training.seed: write section.key=value"),
         ("=5", "--set =5: write section.key=value"),

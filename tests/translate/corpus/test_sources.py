@@ -215,7 +215,7 @@ def test_a_header_with_the_names_of_the_columns_is_no_pair(tmp_path: Path, heade
     named = TsvSource(kind="tsv", path="a.tsv", columns=("n", "de", "en"), source="de", target="en")
     assert list(read_pairs(named, tmp_path)) == [("ja", "yes"), ("de", "en")]
     others = named.model_copy(update={"columns": ("n", "de", "xx")})
-    assert len(list(read_pairs(others, tmp_path))) == 3
+    assert 'a.tsv, line 1: is a header; write columns = ["n", "de", "en"' in problem(others, tmp_path)
 
 
 @pytest.mark.parametrize("columns", [("de", "en"), ("n", "de", "en", "note")])
@@ -225,6 +225,16 @@ def test_names_of_other_columns_than_a_file_has_are_refused(tmp_path: Path, colu
     source = TsvSource(kind="tsv", path="a.tsv", columns=columns, source="de", target="en")
     said = problem(source, tmp_path)
     assert f"a.tsv, line 1: has 3 tab-separated columns, and `columns` names {len(columns)}" in said
+
+
+@pytest.mark.parametrize("header", ["de\ten", "Source\tTarget\tid", "\ufeffen\tde", '"EN"\t"DE"'])
+def test_a_header_without_names_of_columns_is_refused(tmp_path: Path, header: str) -> None:
+    """It would be a pair of the corpus, and the columns may be those of the other direction."""
+    (tmp_path / "a.tsv").write_text(f"{header}\nja\tyes\n", encoding="utf-8")
+    names = json.dumps(header.replace('"', "").removeprefix("\ufeff").split("\t"))
+    assert problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path).endswith(
+        f"a.tsv, line 1: is a header; write columns = {names} to leave it out"
+    )
 
 
 def test_the_marks_of_tsv_cells_that_must_be_quoted_are_left_out(tmp_path: Path) -> None:
