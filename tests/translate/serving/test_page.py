@@ -957,6 +957,27 @@ def test_the_theme_is_remembered(page: Page, server: Live) -> None:
     assert page.evaluate(ground) == light
 
 
+def test_a_page_that_is_loaded_again_keeps_its_text(page: Page, server: Live) -> None:
+    translated(page, GERMAN)
+    page.reload()
+    expect(page.locator("#output")).to_have_text(ENGLISH)
+    assert page.input_value("#source-text") == GERMAN
+    opened(page, server.url)
+    assert page.input_value("#source-text") == ""
+
+
+def test_paper_has_both_texts_whole_and_in_dark_ink(page: Page) -> None:
+    text = "\n".join([f"{GERMAN} {FOREIGN}"] * 5)
+    page.select_option("#theme", "dark")
+    translated(page, text)
+    page.emulate_media(media="print")
+    shown = [line for line in page.inner_text("body").splitlines() if line]
+    assert shown[:10] == 5 * [f"{GERMAN} {FOREIGN}"] + 5 * [f"{ENGLISH} {FOREIGN}"]
+    assert page.locator("button:visible, select:visible, textarea:visible").count() == 0
+    assert not too_faint(page, 4)
+    page.emulate_media(media="screen")
+
+
 def test_scripts_and_styles_are_files_of_the_server(page: Page, server: Live) -> None:
     answer = server.http.get("/")
     policy = dict(rule.strip().split(" ", 1) for rule in answer.headers["content-security-policy"].split(";"))

@@ -6,7 +6,7 @@ import { Attention } from "./attention.js";
 import { acceptFiles } from "./files.js";
 import { Formality } from "./formality.js";
 import { Languages, UNKNOWN } from "./languages.js";
-import { recall, remember } from "./memory.js";
+import { keepText, keptText, recall, remember } from "./memory.js";
 import { showModels } from "./models.js";
 import * as output from "./output.js";
 import { Paragraphs } from "./paragraphs.js";
@@ -275,4 +275,6 @@ document.addEventListener("keydown", (event) => {
     swap();
   }
 });
-renew(); // a browser may have kept the text of the last visit
+addEventListener("pagehide", () => keepText(field.value));
+field.value ||= keptText(); // some browsers keep it themselves
+renew();

@@ -1,4 +1,4 @@
-// Settings of the page that the browser remembers; none where storage is turned off.
+// What the browser remembers: settings, and the text of a page that is loaded again; nothing where storage is turned off.
 
 const PREFIX = "translate.";
 
@@ -18,5 +18,24 @@ export function remember(name, value) {
     else localStorage.removeItem(PREFIX + name);
   } catch {
     // The setting holds until the page is closed.
+  }
+}
+
+/** Returns the text that was kept for this tab if it is loaded again, or "". */
+export function keptText() {
+  const [navigation] = performance.getEntriesByType("navigation");
+  try {
+    return navigation?.type === "reload" ? (sessionStorage.getItem(`${PREFIX}text`) ?? "") : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Keeps a text until the tab is closed. */
+export function keepText(text) {
+  try {
+    sessionStorage.setItem(`${PREFIX}text`, text);
+  } catch {
+    // It is longer than the browser allows, or storage is turned off.
   }
 }
