@@ -167,7 +167,7 @@ def warmup_warning(last_step: int, warmup_steps: int) -> str | None:
         return None
     return (
         f"training ends at step {last_step:,}, before the learning rate has risen to its peak at "
-        f"training.warmup_steps = {warmup_steps:,}"
+        f"training.warmup_steps = {warmup_steps:,}; lower it, or train longer or with smaller batches"
     )
 
 

@@ -401,7 +401,8 @@ def test_a_diverging_run_saves_its_state_and_stops_with_advice(toy):
 
 def test_pointless_settings_are_reported(toy):
     toy.trainer("run", warmup_steps=50).train()
-    assert any("before the learning rate has risen to its peak" in line for line in toy.said)
+    said = next(line for line in toy.said if "before the learning rate has risen to its peak" in line)
+    assert said.endswith("lower it, or train longer or with smaller batches")
     with pytest.raises(UserError, match="training has no end"):
         toy.trainer("endless", max_steps=None)
 
