@@ -107,6 +107,8 @@ def _work(arguments: list[str], cwd: str, environment: dict[str, str], files: li
     for number, file in enumerate(files, 1):
         os.dup2(file, number)
         os.close(file)
+    # Those of the server remember whether their files can seek.
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", 1, closefd=False)  # noqa: SIM115
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     if threads := environment.get("OMP_NUM_THREADS"):

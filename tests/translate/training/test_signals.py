@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,23 +159,28 @@ def wait_for(file: Path, text: str, n: int = 1) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the terminal is that of a fork")
+@pytest.mark.skipif(not hasattr(os, "login_tty"), reason="the terminal is that of a fork")
 def test_a_closed_terminal_ends_a_run_that_resumes(write_experiment, tmp_path):
     """Messages can no longer be shown then, which must not keep the state from being saved."""
+    program = """
+import os
+from translate.program import program
+
+os.login_tty(1)
+program()
+"""
     config = str(write_experiment(max_steps=100_000, valid_every=50_000, log_every=1))
     arguments = ["train", config, "--run", str(tmp_path / "run"), "--prepared", str(tmp_path / "prepared")]
-    pid, terminal = pty.fork()
-    if not pid:
-        os.execve(
-            sys.executable,
-            [sys.executable, "-m", "translate", *arguments],
-            {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        )
     metrics = tmp_path / "run/metrics.jsonl"
-    wait_for(metrics, '"kind": "train"', 3)
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 129
+    outer, terminal = os.openpty()
+    with (
+        os.fdopen(terminal, "wb", 0) as theirs,
+        forks.Popen(["-c", program, *arguments], None, None, theirs, theirs) as process,
+    ):
+        theirs.close()
+        wait_for(metrics, '"kind": "train"', 3)
+        os.close(outer)
+        assert process.wait(60) == 129
     (saved,) = checkpoints.folders(tmp_path / "run/checkpoints")
     last = json.loads(metrics.read_text(encoding="utf-8").splitlines()[-1])
     assert (last["kind"], last["step"]) == ("checkpoint", checkpoints.step_of(saved))
@@ -202,7 +205,7 @@ except Terminated:
     print("stopped", flush=True)
     marks.write("saved\\n")
 """
-    outer, terminal = pty.openpty()
+    outer, terminal = os.openpty()
     marks = tmp_path / "marks"
     with (
         os.fdopen(terminal, "wb", 0) as theirs,
