@@ -89,7 +89,8 @@ _ELEMENTS = {
     "text:table-count text:table-formula text:template-name text:time text:user-defined text:user-field-get "
     "text:user-field-input text:variable-get text:variable-input text:variable-set text:word-count "
     "text:bibliography-mark field:fieldmark",
-    Role.COPY: "text:deletion table:tracked-changes",
+    # Words between the parts of a date or time are no texts: "Uhr" would be "clock".
+    Role.COPY: "text:deletion table:tracked-changes number:date-style number:time-style",
     Role.BLOCK: "office:annotation",
     Role.LANGUAGE: "dc:language",
 }
@@ -258,7 +259,7 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles
     """Return the unit of a paragraph or another text; the description of a chart's data names their cells."""
     if start.name == "svg:desc" and _CELLS.fullmatch("".join(atom.text for atom in atoms)):
         return [piece for atom in atoms for piece in atom.raw]
-    if start.name == "number:text" and not has_word("".join(atom.text for atom in atoms)):  # between parts of a date
+    if start.name == "number:text" and not has_word("".join(atom.text for atom in atoms)):  # a unit
         return [piece for atom in atoms for piece in atom.raw]
     if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)

@@ -100,12 +100,13 @@ _TEXTS = {
     **dict.fromkeys(("w:listEntry", "w:helpText", "w:statusText", "w:lvlText"), ("w:val",)),
     "w:listItem": ("w:displayText",),
     "x:dataValidation": ("promptTitle", "prompt", "errorTitle", "error"),
-    **dict.fromkeys(("x:numFmt", "c:numFmt"), ("formatCode",)),
     "v:shape": ("alt",),
     "v:textpath": ("string",),
 }
 _LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "tooltip": 255}  # for Excel
 _QUOTED = {"formatCode": re.compile(rb"""(?:&quot;|")(?P<text>(?:(?!&quot;)[^"])*+)(?:&quot;|")""")}  # 0 "pieces"
+_FORMATS = ("x:numFmt", "c:numFmt")
+_NO_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[[^\]]*\]')
 _SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total
 _LONGEST_NAME = 255  # characters
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -235,6 +236,11 @@ class _Package(Package):
 def _is_translated_name(name: str, kept: NamedCells) -> bool:
     """Return whether a name is translated as its cell; one with an escape, such as that of a line break, is not."""
     return name not in kept and not _ESCAPE.search(name)
+
+
+def _is_of_dates(format: str) -> bool:
+    """Return whether a format is of dates or times. A word in it, as in h:mm "Uhr", is no text: it would be "clock"."""
+    return re.search("[dmyhs]", _NO_CODE.sub("", format), re.IGNORECASE) is not None
 
 
 def _is_name(text: str) -> bool:
@@ -457,6 +463,8 @@ def _table(
         return {} if new is None else {name: new}
 
     def shown(token: Token) -> Collection[str]:
+        if token.name in _FORMATS:
+            return () if _is_of_dates(token.attributes.get("formatCode", "")) else ("formatCode",)
         if token.name != "x:tableColumn":
             return ()
         return [name for name in _SHOWN_NAMES if _is_translated_name(token.attributes.get(name, ""), kept)]

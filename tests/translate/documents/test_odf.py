@@ -350,15 +350,15 @@ def test_cells_that_a_workbook_names_stay() -> None:
 
 
 def test_words_in_formats_of_numbers_are_translated() -> None:
-    """Those between the parts of a date are none."""
-    formats = "".join(f"<n:text>{text}</n:text>" for text in (" St\u00fcck", ". ", " kg", "F\u00e4llig am "))
-    style = f'<n:number-style xmlns:n="{OASIS}:datastyle:1.0">{formats}</n:number-style>'
-    data = f"<office:document {NAMESPACES}><office:styles>{style}</office:styles></office:document>".encode()
-    assert texts(data, "a.fods") == ["St\u00fcck", "F\u00e4llig am"]
+    """Those between the parts of a date are none: "Uhr" would be "clock"."""
+    formats = "".join(f"<n:text>{text}</n:text>" for text in (" St\u00fcck", " kg", "F\u00e4llig: "))
+    styles = f"<n:number-style>{formats}</n:number-style>"
+    styles += "".join(f"<n:{kind}-style><n:text> Uhr</n:text></n:{kind}-style>" for kind in ("date", "time"))
+    declared = f'{NAMESPACES} xmlns:n="{OASIS}:datastyle:1.0"'
+    data = f"<office:document {declared}><office:styles>{styles}</office:styles></office:document>".encode()
+    assert texts(data, "a.fods") == ["St\u00fcck", "F\u00e4llig:"]
     written = translated(data, "a.fods", upper)
-    assert written == data.replace(b"St\xc3\xbcck", b"ST\xc3\x9cCK").replace(
-        "F\u00e4llig am".encode(), "F\u00c4LLIG AM".encode()
-    )
+    assert written.decode() == data.decode().replace("St\u00fcck", "ST\u00dcCK").replace("F\u00e4llig", "F\u00c4LLIG")
 
 
 @pytest.mark.parametrize("kind", ["chart", "spreadsheet", "text"])

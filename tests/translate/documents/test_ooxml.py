@@ -694,14 +694,14 @@ def test_text_boxes_and_pictures_of_excel_are_translated() -> None:
 
 def test_words_in_formats_of_numbers_are_translated() -> None:
     """Excel shows them beside each number; units, and the codes of the format, stay."""
-    formats = ['0 "pieces";[Red]-0 "none & \'no\'"', '"Yes";"Yes";"No"', '0.0 "kg"', '#,##0 "EUR"', "d. mmmm yyyy"]
+    formats = ['0 "pieces";[Red]-0 "none & \'no\'"', '"Yes";"Yes";"No"', '0.0 "kg"', '#,##0 "EUR"', "d. mmmm yyyy", 'h:mm "Uhr"']
     file = library("openpyxl").Workbook()
     for row, code in enumerate(formats, start=1):
         file.active.cell(row, 1, row).number_format = code
     out = translated(saved(file), "a.xlsx", upper)
     cells = library("openpyxl").load_workbook(BytesIO(out)).active
     expected = ['0 "PIECES";[Red]-0 "NONE & \'NO\'"', '"YES";"YES";"NO"', *formats[2:]]
-    assert [cells.cell(row, 1).number_format for row in range(1, 6)] == expected
+    assert [cells.cell(row, 1).number_format for row in range(1, 7)] == expected
     quoted = translated(saved(file), "a.xlsx", lambda text: f'{text} "x"')
     assert '"pieces \u201dx\u201d"' in library("openpyxl").load_workbook(BytesIO(quoted)).active["A1"].number_format
 
