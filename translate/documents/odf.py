@@ -259,7 +259,7 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, styles: _Styles
     """Return the unit of a paragraph or another text; the description of a chart's data names their cells."""
     if start.name == "svg:desc" and _CELLS.fullmatch("".join(atom.text for atom in atoms)):
         return [piece for atom in atoms for piece in atom.raw]
-    if start.name == "number:text" and not has_word("".join(atom.text for atom in atoms)):  # a unit
+    if start.name == "number:text" and not has_word("".join(atom.text for atom in atoms)):  # such as kg
         return [piece for atom in atoms for piece in atom.raw]
     if start.name not in ("text:p", "text:h") or not is_complete(atoms):
         return contents(atoms, place, collapses=True)

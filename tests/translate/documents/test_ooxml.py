@@ -694,7 +694,14 @@ def test_text_boxes_and_pictures_of_excel_are_translated() -> None:
 
 def test_words_in_formats_of_numbers_are_translated() -> None:
     """Excel shows them beside each number; units, and the codes of the format, stay."""
-    formats = ['0 "pieces";[Red]-0 "none & \'no\'"', '"Yes";"Yes";"No"', '0.0 "kg"', '#,##0 "EUR"', "d. mmmm yyyy", 'h:mm "Uhr"']
+    formats = [
+        '0 "pieces";[Red]-0 "none & \'no\'"',
+        '"Yes";"Yes";"No"',
+        '0.0 "kg"',
+        '#,##0 "EUR"',
+        "d. mmmm yyyy",
+        'h:mm "Uhr"',
+    ]
     file = library("openpyxl").Workbook()
     for row, code in enumerate(formats, start=1):
         file.active.cell(row, 1, row).number_format = code
