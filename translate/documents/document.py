@@ -122,7 +122,7 @@ MODULES: dict[str, str] = {
     ".ftl": "fluent",
     **dict.fromkeys((".ass", ".ssa"), "ass"),
     **dict.fromkeys((".ttml", ".dfxp", ".itt"), "ttml"),
-    ".tex": "latex",
+    **dict.fromkeys((".tex", ".ltx"), "latex"),
     **dict.fromkeys((".dbk", ".docbook", ".dita", ".ditamap"), "manuals"),
     ".xml": "dialects",
 }
@@ -151,8 +151,16 @@ _OTHERS = {
     **dict.fromkeys((".eml", ".msg", ".mht", ".mhtml"), _SAVE.format(".html or .txt")),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
     **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
+    # But for .cs, .pl, .sh and the like, which may be languages: corpus.pl
+    **dict.fromkeys((".c", ".h", ".cpp", ".hpp", ".cc", ".rs", ".dart", ".scala", ".sql", ".ps1", ".bat"), _MESSAGES),
     **dict.fromkeys(
-        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".scc", ".smi", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc"),
+        (".erb", ".twig", ".hbs", ".ejs", ".njk", ".j2", ".jinja", ".liquid", ".mustache", ".jsp", ".aspx", ".cshtml"),
+        "translate it as a page with --format html, or as plain text with --format text",
+    ),
+    **dict.fromkeys(
+        (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".scc", ".smi", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc")
+        + (".bib", ".sty", ".cls", ".css", ".scss", ".less", ".rc", ".desktop", ".xaml", ".ui", ".glade", ".wxl")
+        + (".xsl", ".xslt", ".xsd", ".wsdl", ".dtd", ".rng", ".opf", ".ncx", ".geojson", ".jsonld"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from translate.documents.document import MODULES
 
-_TEXT = (".txt", ".md", ".markdown", ".mdx", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv", ".csv")
+_TEXT = (".txt", ".md", ".markdown", ".qmd", ".rmd", ".mdx", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv", ".csv")
 KEPT_SECONDS = 30 * 60
 _MAX_BYTES = 2**30  # of all files; the oldest give way
 _MAX_PART = 80  # bytes of the name and of the ending of a file

@@ -307,7 +307,10 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterator[Piece]]] = {
 }
 _OF_LINES = ("markdown", "mdx", "srt", "vtt")  # formats that are divided by their lines
 TABLES = {"tsv": _column, "csv": _comma_column}  # of which one column is translated
-_SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
+_SUFFIXES = {
+    **dict.fromkeys((".md", ".mkd", ".mkdn", ".mdown", ".qmd", ".rmd"), "markdown"),  # also of Quarto and R
+    **dict.fromkeys((".htm", ".xhtml", ".shtml"), "html"),
+}
 
 
 def guess_format(path: Path) -> Format:

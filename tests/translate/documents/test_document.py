@@ -51,6 +51,15 @@ def test_files_without_a_format_are_no_documents() -> None:
         has_format("a.PDF")
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("a.html.erb", "--format html"), ("a.cpp", "file of messages"), ("a.bib", "--format text")]
+)
+def test_code_and_templates_are_refused_with_what_to_do_instead(name: str, remedy: str) -> None:
+    with pytest.raises(UserError, match=remedy):
+        has_format(name)
+    assert not has_format(name.rpartition(".")[0] + ".pl")  # also a language
+
+
 def test_the_documentation_names_no_format_twice() -> None:
     """A suffix is in one row of the table, and not among those that are refused."""
     named = re.findall(

@@ -40,7 +40,7 @@ def test_pieces_joined_are_the_text(layout: str, text: str) -> None:
 
 
 def test_names_of_files_suggest_formats() -> None:
-    names = ["a.md", "b.HTML", "c.srt", "d.vtt", "e.tsv", "f.txt", "g", "h.de"]
+    names = ["a.md", "b.HTML", "c.srt", "d.vtt", "e.tsv", "f.txt", "g", "h.de", "i.qmd", "j.Rmd", "k.mkd", "l.pl"]
     assert [guess_format(Path(name)) for name in names] == [
         "markdown",
         "html",
@@ -49,6 +49,8 @@ def test_names_of_files_suggest_formats() -> None:
         "tsv",
         "text",
         "text",
+        "text",
+        *["markdown"] * 3,
         "text",
     ]
 
