@@ -14,6 +14,7 @@ from translate.text.sentences import Piece, pieces
 
 _LONGEST = 256  # lines of a cue; a longer block is divided
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
+_STATES_LANGUAGE = re.compile(r"Language:\s*(?P<code>[a-z]{2,3}(?:-\w{2,8})*)\s*\Z")  # as YouTube writes
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 # As in Sub Station Alpha: {\an8} for a place or a format, \N for a line break, \h for a no-break space; C:\N is a path.
 _CODE, _N, _H = r"\{\\[^{}\n]*\}", r"(?<!\b[A-Z]:)\\N", r"(?<!\b[A-Z]:)\\h"
@@ -75,6 +76,10 @@ def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
     Args:
         has_names: whether the line before the times may be another name of the cue than a number, as in WebVTT.
     """
+    lines = iter(lines)
+    if has_names:
+        header, lines = _header(lines)
+        yield from header
     held = list[Piece]()  # the text of a sentence that may go on in the next cue, and what follows it
     last, times, n_cues = "", None, 0  # its last text, and the times of that; and the number of its cues
     new_times: re.Match[str] | None = None
@@ -96,6 +101,19 @@ def read_subtitles(lines: Iterable[str], has_names: bool) -> Iterator[Piece]:
             yield from held
             held = []
     yield from held
+
+
+def _header(lines: Iterator[str]) -> tuple[list[Piece], Iterator[str]]:
+    """Return the pieces of the header of WebVTT, which may state the language, and the other lines."""
+    found = list[Piece]()
+    for line in lines:
+        if not line.strip() or not (found or line.startswith("WEBVTT")):
+            return found, chain([line], lines)
+        stated = _STATES_LANGUAGE.match(line)
+        start, stop = stated.span("code") if stated else (len(line), len(line))
+        found += [Piece(line[:start], translate=False)]
+        found += [Piece(line[start:stop], True, "code"), Piece(line[stop:], translate=False)] if stated else []
+    return found, lines
 
 
 def _goes_on(before: str, times: re.Match[str] | None, between: str, piece: Piece) -> bool:

@@ -228,6 +228,14 @@ def test_pieces_of_any_cue_are_the_cue(parts: list[str]) -> None:
     assert all(piece.text for piece in pieces)
 
 
+def test_a_language_in_the_header_of_webvtt_is_a_code() -> None:
+    page = "WEBVTT - Titel\nKind: captions\nLanguage: de-AT\n\nLanguage: de\n00:01.000 --> 00:02.000\nLanguage: de\n"
+    pieces = read("vtt", page)
+    assert "".join(piece.text for piece in pieces) == page
+    found = [(piece.text, piece.form) for piece in pieces if piece.translate]
+    assert found == [("de-AT", "code"), ("Language: de", "")]
+
+
 def test_the_text_of_a_cue_may_have_blank_lines() -> None:
     cues = "1\n00:01 --> 00:02\nEin Satz\n\nin Teilen.\n\nNoch einer.\n\n2\n\n00:03 --> 00:04\nJa\n"
     assert language("srt", cues) == ["Ein Satz", "in Teilen.", "Noch einer.", "Ja"]
