@@ -194,10 +194,13 @@ _WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?:(?<=[,;
 _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.
-_MAY_BE_MARKED = re.compile(r"[*_~]|\]\(")
+_MAY_BE_MARKED = re.compile(r"[*_~]|\]\(|''")
 _EMPHASIS = re.compile(  # not in patterns of files: (*.png *.jpg) (*)
     r"(?<![\w\\*_~])(?P<mark>\*\*\*|\*\*|\*(?!\.\w{1,5}\b)|_|~~)(?=[^\s*_~])"
     r"[^*_~\n]{0,500}(?<![(\s\\*_~])(?P=mark)(?![\w*_~])"
+)
+_EMPHASIS_OF_WIKI = re.compile(  # of MediaWiki, between two, three or five apostrophes; in it''s they are one of ICU
+    r"(?<![\w'])(?P<mark>'{5}|'{2,3})(?=[^\s'])(?:[^'\n]|'(?!')){1,500}(?<![\s'])(?P=mark)(?![\w'])"
 )
 _LINK = re.compile(r"(?<![\w!\]\\])\[[^\[\]\n]{1,500}(?<!\\)(?P<target>\]\([^\s()]{1,500}\))")
 
@@ -207,11 +210,11 @@ def _pairs_of_marks(text: str, codes: Sequence[Span]) -> list[tuple[Span, Span]]
     held = outermost([*codes, *(span for span in placeholder_spans(text) if text[span[0]] == "`")])
     stops = [stop for _, stop in held]
     found, around = list[tuple[Span, Span]](), list[tuple[Span, Span]]()
-    matches = [*_EMPHASIS.finditer(text), *_LINK.finditer(text)]
+    matches = [*_EMPHASIS.finditer(text), *_EMPHASIS_OF_WIKI.finditer(text), *_LINK.finditer(text)]
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         start, stop = match.span()
-        opening = start, start + (len(match["mark"]) if match.re is _EMPHASIS else 1)
-        closing = (stop - len(match["mark"]), stop) if match.re is _EMPHASIS else match.span("target")
+        opening = start, start + (1 if match.re is _LINK else len(match["mark"]))
+        closing = match.span("target") if match.re is _LINK else (stop - len(match["mark"]), stop)
         while around and around[-1][1][1] <= start:
             around.pop()
         crosses = bool(around) and not around[-1][0][1] <= start < stop <= around[-1][1][0]
@@ -265,6 +268,7 @@ def _skeleton(message: str, codes: FindCodes) -> str:
 
 # Codes of programs
 
+_NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")  # of MediaWiki and Chrome; $1.50 is an amount
 _OPENING = re.compile(r"\$t\(|[$%#]?\{")
 _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
 
@@ -280,6 +284,7 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
     own += _dates(text)
+    own += [match.span() for match in _NUMBERED.finditer(text)] if "$" in text else []
     if "'{" in text or "'}" in text:
         own += [match.span() for match in _QUOTED_BRACES.finditer(text)]
     return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]

@@ -104,12 +104,15 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 _SELECTOR = r"(?:\{\d+\}|[\[\]]\s?-?(?:\d+|Inf)\s?,\s?(?:\d+|\*|\+?Inf)\s?[\[\]])"
 _CODES_IN_FORM = r"\{\{?\s?[\w.$]+\s?\}\}?|<g+x*\d+/>|</?(?!g+x*\d)[A-Za-z][^<>|\n]*>"
 _FORM = rf"(?=\s*(?:{_SELECTOR}|\*\.)|[^|\n]*?[^\W\d_]{{3}})(?:[^|\n<{{}}]|{_CODES_IN_FORM})++"
-_FORMS = rf"\A(?![`$\\*!\]])(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
+_FORMS = rf"\A(?![`$\\*!\]])(?![^\n]*?\[\[[^\[\]|\n]*\|)(?=[^\n]*?(?:\S\||\|\S)){_FORM}(?:\|{_FORM})+\Z"
 # Of Qt: Images (*.png *.jpg);;All files (*)
 _FILTER = r"[^;|()<>{}\n]{1,200}\((?=[^()\n]{0,500}\*)[\w.*?\[\],; +-]{1,500}\)"
 _FILTERS = rf"\A{_FILTER}(?:;;{_FILTER})+\Z"
 _NAME_OF_FILTER = re.compile(r"(?:\A|;;)\s*(?P<text>[^;|()<>{}\n]*?)\s*\((?=[^()]*\*)")
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
+# Of MediaWiki: {{PLURAL:$1|one page|$1 pages}}, {{GENDER:$2|his|her|their}}; a form may be that of a number, 0=none
+_FORMS_OF_WIKI = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*(?P<forms>(?:\|[^{}|]*)+)\}\}")
+_FORM_OF_WIKI = re.compile(r"\|\s*(?:\d+\s*=)?\s*(?P<text>[^|]*?)\s*(?=[|}])")
 # Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
 _SIGN = re.compile(
     rf"[\u27e6`<&@{{[_%$*/\\#|\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"
@@ -417,6 +420,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         return [form.span("text") for form in forms if form["text"] and not form["text"].startswith("*.")]
     if ";;" in code and re.match(_FILTERS, code):
         return [name.span("text") for name in _NAME_OF_FILTER.finditer(code) if name["text"]]
+    if wiki := _FORMS_OF_WIKI.fullmatch(code):
+        return [form.span("text") for form in _FORM_OF_WIKI.finditer(code, wiki.start("forms")) if form["text"]]
     if code.startswith("<"):
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):

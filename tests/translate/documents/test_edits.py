@@ -30,7 +30,7 @@ CODES = [
     *("%s", "%1$d", "%(name)s", "%@", "%L1", "{name}", "{0}", "{}", "{0:.2f}", "{{count}}", "{{- value, number}}"),
     *("${x}", "%{x}", "$t(key)", '$t(a:b.c, {"count": 1})', "{d, date, ::yMMMd}", "{0,number,#.##}", "<b>", "{!r:>10}"),
     *("{n, plural, =0 {a} one {# b} other {{x} c}}", "{s, select, a {b {c}} other {{n, plural, other {#}}}}"),
-    *("{0,choice,0#no files at all here|1#one {1} file}", "'{'", "'}}'"),
+    *("$1", "{0,choice,0#no files at all here|1#one {1} file}", "'{'", "'}}'"),
 ]
 
 
@@ -45,7 +45,16 @@ def test_each_code_is_one_symbol_in_the_search(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["50 % of it", "100%ig", "a {long text within braces that is prose} b", "A & B", "2 < 3", "it''{''s"]
+    "text",
+    [
+        "50 % of it",
+        "100%ig",
+        "a {long text within braces that is prose} b",
+        "A & B",
+        "2 < 3",
+        "it''{''s",
+        "$5.50, US$3, $100",
+    ],
 )
 def test_prose_has_no_codes(text: str) -> None:
     assert variables(text) == []
@@ -70,6 +79,8 @@ def test_prose_has_no_codes(text: str) -> None:
         *((text, text) for text in ("\u00a75a BGB", "\u00a7 5", "\u00a7823 BGB", "\u00a7\u00a7 4")),
         ("*All* files (*.png) **.NET**", "<g1>All</g1> files (*.png) <g2>.NET</g2>"),
         *((text, text) for text in ("Images (*.png *.jpg);;All files (*)", "Only *.png or *.jpg*")),
+        ("'''Bold''' and ''it's {x}''", "<g1>Bold</g1> and <g2>it's {x}</g2>"),  # of MediaWiki
+        *((text, text) for text in ("it''s {0}''s turn", "'' a ''", "the ''")),
         *((text, text) for text in ("[1](2)", "<a_b>x</a_b_c>", "![a](b)")),
     ],
 )

@@ -324,6 +324,24 @@ def test_a_message_may_have_several_lines(gap: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "forms"),
+    [
+        ("{{PLURAL:$1|Ein Haus|$1 Häuser|0=kein Haus}}", ["Ein Haus", "$1 Häuser", "kein Haus"]),
+        ("{{GENDER:$2| er | sie }}", ["er", "sie"]),
+        ("{{PLURAL:$1}}", []),
+        ("{{int:haus|hof}}", []),
+    ],
+)
+def test_the_forms_of_a_wiki_are_texts(code: str, forms: list[str]) -> None:
+    """Of MediaWiki, as translatewiki has them; the model lost the links beside them, too."""
+    text = f"Da sind {code} von [[User:$1|$1]] und [[$2]]"
+    assert [code[start:stop] for start, stop in branches(code)] == forms
+    assert messages(text) == ([code] if forms else [])
+    assert protect(text, tagged()).originals == (code, "[[User:$1|$1]]", "[[$2]]")
+    assert with_branches(code, forms) == code
+
+
+@pytest.mark.parametrize(
     ("choice", "forms"),
     [
         ("{0,choice,0#nichts|1#ein Haus|1<{0} Häuser}", ["nichts", "ein Haus", "{0} Häuser"]),
@@ -586,6 +604,8 @@ def test_symbols_hold_no_spaces():
             "{a,plural,\n",
             "{ \n",
             "{a,choice,",
+            "{{PLURAL:|",
+            "[[a|",
             "{a,choice,0#a|",
             "{a,choice,0#{",
             "[a]",
