@@ -366,7 +366,7 @@ def test_the_forms_of_a_choice_are_texts(choice: str, forms: list[str]) -> None:
         ("{0} Keine|{1} Eins|[2,*] Viele", ["Keine", "Eins", "Viele"]),
         ("Bilder (*.png)|*.png; *.jpg|Alle Dateien|*.*", ["Bilder (*.png)", "Alle Dateien"]),  # kinds of files in .NET
         ("Bilder (*.png *.jpg);;Alle Dateien (*)", ["Bilder", "Alle Dateien"]),  # and of Qt
-        ("Bau (x.txt *.bau);; Text (*.[ch], *.t?t)", ["Bau", "Text"]),
+        ("Bau (M.md *.bau);; Text (*.[ch], *.t?t)", ["Bau", "Text"]),
         ("{0} Keine Äpfel | {1} Ein Apfel| ]1,Inf[ %count% Äpfel", ["Keine Äpfel", "Ein Apfel", "%count% Äpfel"]),
         ("Ein Apfel|{{ count }} Äpfel", ["Ein Apfel", "{{ count }} Äpfel"]),
         ("<b>Ein Apfel</b>|viele <i>Äpfel</i>, <g2/>", ["<b>Ein Apfel</b>", "viele <i>Äpfel</i>, <g2/>"]),
