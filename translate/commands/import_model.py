@@ -7,7 +7,7 @@ from typing import Annotated
 from translate.commands.export import sentences_for_check
 from translate.errors import UserError, say
 from translate.models import folder as model_folder
-from translate.options import CheckedOn, Out, argument, option
+from translate.options import CheckedOn, Out, argument, language_option
 
 LANGUAGES = "Languages"
 
@@ -21,8 +21,12 @@ class ImportOptions:
 
     folder: Annotated[Path, argument("FOLDER", "Model of Marian, fairseq or JoeyNMT.")]
     out: Out
-    source: Annotated[str | None, option(LANGUAGES, "LANGUAGE", "Source language [default: as in the folder].")] = None
-    target: Annotated[str | None, option(LANGUAGES, "LANGUAGE", "Target language [default: as in the folder].")] = None
+    source: Annotated[
+        str | None, language_option(LANGUAGES, "Source language [default: as in the folder].", "--from")
+    ] = None
+    target: Annotated[
+        str | None, language_option(LANGUAGES, "Target language [default: as in the folder].", "--to")
+    ] = None
     sentences: CheckedOn = None
 
 
@@ -53,5 +57,5 @@ def run(options: ImportOptions) -> None:
     try:
         said = importing.import_folder(folder, out, texts, source=options.source, target=options.target)
     except model_folder.NoLanguagesError as error:
-        raise UserError(f"{folder}: does not name its languages; name them with --source and --target") from error
+        raise UserError(f"{folder}: does not name its languages; name them with --from and --to") from error
     say(f"wrote {out}{said}")

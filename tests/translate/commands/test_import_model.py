@@ -18,7 +18,7 @@ def test_a_marian_folder_is_imported_and_the_check_is_reported(
     monkeypatch.chdir(tmp_path)
     marian(tmp_path / "theirs")
     Path("some.de").write_text("der Hund.\n\n die Katze\n das Kind", encoding="utf-8")
-    arguments = ["import", "theirs", "--out", "new/ours", "--source", "de", "--sentences", "some.de"]
+    arguments = ["import", "theirs", "--out", "new/ours", "--from", "de", "--sentences", "some.de"]
     assert main(arguments) == 0
     error = capsys.readouterr().err
     assert "wrote new/ours: 3 of 3 sentences have the same greedy output" in error
@@ -47,7 +47,7 @@ def test_a_model_is_checked_on_sentences_of_its_source_language(
 
     monkeypatch.setattr(marian_module, "import_marian", note)
     settings = marian(tmp_path / "theirs") / "tokenizer_config.json"
-    for named, arguments in (("en", []), ("de", []), ("de", ["--source", "en"])):
+    for named, arguments in (("en", []), ("de", []), ("de", ["--from", "en"])):
         settings.write_text(json.dumps({"source_lang": named, "target_lang": "fr"}), encoding="utf-8")
         assert main(["import", str(tmp_path / "theirs"), "--out", str(tmp_path / "ours"), *arguments]) == 0
     english, german = (import_model.sentences_for_check(None, language) for language in ("en", "de"))

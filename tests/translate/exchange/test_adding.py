@@ -671,7 +671,7 @@ def test_a_model_that_names_no_languages_gets_them_by_options(
         assert "theirs" in error or NAME in error
         assert "does not name its languages; name them with --from and --to" in error
     assert main(["import", "theirs", "--out", "ours"]) == 2
-    assert "theirs: does not name its languages; name them with --source and --target" in told(capsys)
+    assert "theirs: does not name its languages; name them with --from and --to" in told(capsys)
     assert main(["models", "add", NAME, "--from", "de", "--to", "en"]) == 0
     assert main(["models", "update"]) == 0
 
