@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving.access import KeyStore
+from translate.serving.app import PAGE
 from translate.serving.settings import ServeOptions
 from translate.text.translation import SUSPICIOUS
 
@@ -955,6 +957,62 @@ def test_the_theme_is_remembered(page: Page, server: Live) -> None:
     assert page.input_value("#theme") == "dark"
     page.select_option("#theme", "system")
     assert page.evaluate(ground) == light
+
+
+class Texts(HTMLParser):
+    """Texts of a page that people read, and of the attributes that name its parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = set[str]()
+        self._open = list[str]()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._open += [tag] * (tag not in ("img", "input", "link", "meta", "path"))
+        self.found |= {text for name, text in attributes if text and name in ("aria-label", "placeholder", "title")}
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if any(map(str.isalpha, data)) and not {"noscript", "script"} & {*self._open}:
+            self.found.add(data.strip())
+
+
+def test_every_text_of_the_page_has_a_german_one() -> None:
+    html = Texts()
+    html.feed((PAGE / "index.html").read_text(encoding="utf-8"))
+    scripts = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("*.js"))
+    used = {re.sub(r"\$\{[^}]*\}", "{}", text) for text in re.findall(r"\bt`([^`]*)`", scripts)} | html.found
+    lines = re.findall(r"^  (\".*\"),$", (PAGE / "german.js").read_text(encoding="utf-8"), re.MULTILINE)
+    german = json.loads(f"{{{','.join(lines)}}}")
+    assert {*german} == used - {"API", "Alt", "Enter", "S"}
+    assert len(german) == len(lines)
+    assert all(text.count("{}") == own.count("{}") and own for text, own in german.items())
+
+
+def test_the_page_is_german_where_the_browser_is(browser: "sync_api.Browser", server: Live) -> None:
+    context = browser.new_context(locale="de-AT", permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    opened(page, server.url)
+    assert (page.title(), page.get_attribute("html", "lang")) == ("Übersetzen", "de")
+    assert page.locator("#source-language option").all_text_contents() == ["Sprache erkennen", "Deutsch", "Englisch"]
+    assert page.get_attribute("#source-text", "placeholder").startswith("Text eingeben")
+    page.select_option("#source-language", "auto")
+    translated(page, f"{GERMAN} {GERMAN}")
+    expect(page.locator("#detected")).to_contain_text("Deutsch erkannt")
+    page.click("#copy")
+    expect(page.locator("#copy")).to_have_text("Kopiert")
+    write(page, "x" * (LIMIT + 1))
+    expect(page.locator("#problem")).to_have_text(
+        re.compile(rf"^Der Text ist zu lang: .* {LIMIT} Zeichen auf einmal\.$")
+    )
+    page.route("**/translate", lambda route: route.fulfill(status=403, json={"error": "Invalid API key"}))
+    write(page, "ja")
+    expect(page.locator("#problem")).to_have_text("Der API-Schlüssel ist falsch oder wurde widerrufen.")
+    expect(page.locator("#key-form")).to_be_visible()
+    context.close()
 
 
 def test_a_page_that_is_loaded_again_keeps_its_text(page: Page, server: Live) -> None:

@@ -2,6 +2,7 @@
 
 import { Problem, post } from "./api.js";
 import { isTranslated, replace, rows } from "./output.js";
+import { t } from "./texts.js";
 
 const MOST = 3;
 
@@ -43,7 +44,7 @@ export class Alternatives {
     this.#row = row;
     row.target.classList.add("picked");
     list.replaceChildren();
-    hint.textContent = "Translating...";
+    hint.textContent = t`Translating...`;
     card.hidden = false;
     const aborter = new AbortController();
     this.#aborter = aborter;
@@ -63,7 +64,7 @@ export class Alternatives {
   #show(texts) {
     const row = this.#row;
     const others = texts.filter((text) => text !== row.sentence.text);
-    hint.textContent = others.length ? `Other translations of "${row.sentence.source.trim()}"` : "The model has no other translation of this sentence.";
+    hint.textContent = others.length ? t`Other translations of "${row.sentence.source.trim()}"` : t`The model has no other translation of this sentence.`;
     list.replaceChildren(
       ...others.map((text) => {
         const item = document.createElement("li");
@@ -72,8 +73,8 @@ export class Alternatives {
         words.textContent = text;
         words.lang = row.target.parentElement.lang;
         button.type = "button";
-        button.textContent = "Use";
-        button.setAttribute("aria-label", `Use: ${text}`);
+        button.textContent = t`Use`;
+        button.setAttribute("aria-label", t`Use: ${text}`);
         button.addEventListener("click", () => {
           replace(row, text);
           this.#show(texts);

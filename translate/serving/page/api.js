@@ -1,6 +1,7 @@
 // Requests to the server. Addresses are relative, so that the page works behind a proxy with a prefix.
 
 import { recall } from "./memory.js";
+import { t } from "./texts.js";
 import { explained } from "./words.js";
 
 /** An answer other than 200, or none: `message` is for the user. */
@@ -9,16 +10,13 @@ export class Problem extends Error {
    * @param {number} status of HTTP; 0 if the server cannot be reached.
    * @param {string} message in plain words.
    * @param {number} seconds after which to try again; 0 if that is of no use.
+   * @param {boolean} needsKey whether an API key would help.
    */
-  constructor(status, message, seconds = 0) {
+  constructor(status, message, seconds = 0, needsKey = false) {
     super(message);
     this.status = status;
     this.seconds = seconds;
-  }
-
-  /** Whether an API key would help. */
-  get needsKey() {
-    return /API key/.test(this.message);
+    this.needsKey = needsKey;
   }
 }
 
@@ -48,14 +46,15 @@ async function answered(path, request) {
     answer = await fetch(path, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, "The server cannot be reached. Check that it is running.", 5);
+    throw new Problem(0, t`The server cannot be reached. Check that it is running.`, 5);
   }
   const body = await answer.json().catch((error) => {
     if (error.name === "AbortError") throw error;
-    if (answer.ok) throw new Problem(0, "The answer of the server cannot be read.", 5);
+    if (answer.ok) throw new Problem(0, t`The answer of the server cannot be read.`, 5);
     return {};
   });
   if (answer.ok) return body;
   const seconds = [429, 502, 503].includes(answer.status) ? Number(answer.headers.get("Retry-After")) || 5 : 0;
-  throw new Problem(answer.status, explained(answer.status, String(body.error ?? "")), seconds);
+  const said = String(body.error ?? "");
+  throw new Problem(answer.status, explained(answer.status, said), seconds, /API key/.test(said));
 }

@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { isTranslated, rows } from "./output.js";
+import { t } from "./texts.js";
 
 const DWELL = 120; // milliseconds on a sentence before its alignment is requested
 const FAINT = 0.12; // weights below this part of the largest are not shown
@@ -135,7 +136,7 @@ export class Attention {
     this.#cursor = next;
     next.scrollIntoView({ block: "nearest" });
     announcement.lang = output.lang;
-    announcement.textContent = from ? `${next.textContent}, from ${from.textContent}` : next.textContent;
+    announcement.textContent = from ? t`${next.textContent}, from ${from.textContent}` : next.textContent;
   }
 
   /** Returns the word before or after the keyboard's; sentences without words are skipped. */

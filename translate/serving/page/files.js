@@ -1,6 +1,7 @@
 // Files: chosen or dropped, translated one after the other, offered for download.
 
 import { Problem, postForm } from "./api.js";
+import { t } from "./texts.js";
 import { explained } from "./words.js";
 
 const card = document.querySelector("#files");
@@ -29,7 +30,7 @@ export function acceptFiles({ supportedFilesFormat: formats, fileSizeLimit: limi
     }
   };
   card.hidden = false;
-  card.querySelector("#formats").textContent = `Drop files anywhere on this page. Formats: ${formats.join(", ")}`;
+  card.querySelector("#formats").textContent = t`Drop files anywhere on this page. Formats: ${formats.join(", ")}`;
   input.accept = formats.join(",");
   input.addEventListener("change", () => {
     add(input.files);
@@ -71,16 +72,16 @@ class Item {
     const name = document.createElement("span");
     this.#file = file;
     this.#earlier = earlier;
-    name.textContent = earlier ? `${file.name}, with ${earlier.name}` : file.name;
+    name.textContent = earlier ? t`${file.name}, with ${earlier.name}` : file.name;
     name.className = "name";
-    this.#state.textContent = "Waiting";
+    this.#state.textContent = t`Waiting`;
     this.#state.setAttribute("role", "status");
-    this.#stop.textContent = "Stop";
+    this.#stop.textContent = t`Stop`;
     this.#stop.type = "button";
-    this.#stop.setAttribute("aria-label", `Stop the translation of ${file.name}`);
+    this.#stop.setAttribute("aria-label", t`Stop the translation of ${file.name}`);
     this.#stop.addEventListener("click", () => {
       this.#aborter.abort();
-      this.#state.textContent = "Stopped";
+      this.#state.textContent = t`Stopped`;
       this.#stop.remove();
     });
     item.append(name, this.#state, this.#stop);
@@ -103,7 +104,7 @@ class Item {
 
   /** Sends the file once; returns the milliseconds until the next try, null if there is none. */
   async #send(pair, limit, pace, failed, signal) {
-    this.#state.textContent = "Translating...";
+    this.#state.textContent = t`Translating...`;
     try {
       const fields = { file: await readable(this.#file, limit), ...pair };
       if (this.#earlier) fields.earlier = await readable(this.#earlier, limit, this.#file.size);
@@ -129,7 +130,7 @@ async function readable(file, limit, used = 0) {
   try {
     return new File([await file.arrayBuffer()], file.name);
   } catch {
-    throw new Problem(0, "The file cannot be read: it may be a folder, or have been moved or changed.");
+    throw new Problem(0, t`The file cannot be read: it may be a folder, or have been moved or changed.`);
   }
 }
 
@@ -153,6 +154,6 @@ function link(url) {
   const anchor = document.createElement("a");
   anchor.href = `download_file/${name}`;
   anchor.download = decodeURIComponent(name).replace(/^[^.]*\./, "");
-  anchor.textContent = `Download ${anchor.download}`;
+  anchor.textContent = t`Download ${anchor.download}`;
   return anchor;
 }

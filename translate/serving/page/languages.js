@@ -1,6 +1,8 @@
 // The two lists of languages and the button that switches them.
 
 import { recall, remember } from "./memory.js";
+import { LOCALE, t } from "./texts.js";
+import { languageName } from "./words.js";
 
 const AUTO = "auto";
 
@@ -23,11 +25,11 @@ export class Languages {
    */
   constructor(languages, preset, changed) {
     for (const { code, name, targets } of languages) {
-      this.#names.set(code, name);
+      this.#names.set(code, LOCALE === "en" ? name : languageName(code));
       if (targets.length) this.#targets.set(code, targets);
     }
     this.#default = preset.source.code;
-    const sources = [[AUTO, "Detect language"], ...[...this.#targets.keys()].map((code) => [code, this.name(code)])];
+    const sources = [[AUTO, t`Detect language`], ...[...this.#targets.keys()].map((code) => [code, this.name(code)])];
     fill(this.#source, sources, [recall("source"), this.#default]);
     this.#fillTargets([recall("target"), preset.target.code]);
     this.#source.addEventListener("change", () => this.#choose(changed));

@@ -11,6 +11,7 @@ import { showModels } from "./models.js";
 import * as output from "./output.js";
 import { Paragraphs } from "./paragraphs.js";
 import { Pace, Requests } from "./requests.js";
+import { LOCALE, showInOwnLanguage, t } from "./texts.js";
 import { examples, languageName, number } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -18,6 +19,7 @@ const field = $("source-text");
 const NEAR = 0.8; // part of the limit of characters from which on the counter is shown
 const isMac = /^Mac/.test(navigator.platform); // Alt+S types a letter there, such as the German sharp s
 
+showInOwnLanguage();
 const settings = await patiently("frontend/settings");
 const languages = new Languages(await patiently("languages"), settings.language, () => renew());
 showModels(settings.models, (code) => languages.name(code));
@@ -83,7 +85,7 @@ function announce() {
 }
 
 /** Lets a screen reader read a text, in the voice of its language. */
-function say(text, language = "en") {
+function say(text, language = LOCALE) {
   $("announcement").lang = language;
   $("announcement").textContent = text;
 }
@@ -99,7 +101,7 @@ function renew(pause) {
   showCount();
   if (field.value) cleared = "";
   $("clear").hidden = !field.value && !cleared;
-  $("clear").textContent = cleared ? "Undo" : "Clear";
+  $("clear").textContent = cleared ? t`Undo` : t`Clear`;
   showExamples();
   if (!field.value.trim()) empty();
   else if (paragraphs.missing(field.value, pair()).length) requests.later(pause ?? 0);
@@ -142,22 +144,22 @@ function showExamples() {
 function showCount() {
   const n = [...field.value].length;
   $("count").hidden = n < NEAR * settings.charLimit;
-  $("count").textContent = `${number(n)} / ${number(settings.charLimit)} characters`;
+  $("count").textContent = t`${number(n)} / ${number(settings.charLimit)} characters`;
   $("count").classList.toggle("over", n > settings.charLimit);
 }
 
 function showDetected(detected) {
   if (detected?.language === UNKNOWN) {
     languages.detect(""); // the choice of the user stays
-    $("detected").textContent = `Language unknown, translated from ${languageName(shown.source)}`;
+    $("detected").textContent = t`Language unknown, translated from ${languageName(shown.source)}`;
     return;
   }
   languages.detect(detected?.language ?? "");
-  $("detected").textContent = detected ? `${languageName(detected.language)} detected` : "";
+  $("detected").textContent = detected ? t`${languageName(detected.language)} detected` : "";
   if (detected && detected.language === languages.target && languages.reversed) {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = `Translate into ${languages.name(languages.reversed.target)}`;
+    button.textContent = t`Translate into ${languages.name(languages.reversed.target)}`;
     button.addEventListener("click", () => {
       languages.reverse();
       renew();
@@ -178,8 +180,8 @@ function problem(message) {
 }
 
 function fail(error, seconds = 0) {
-  const unit = seconds === 1 ? "second" : "seconds";
-  problem(seconds ? `${error.message} The next try is in ${seconds} ${unit}.` : error.message);
+  const next = seconds === 1 ? t`The next try is in 1 second.` : t`The next try is in ${seconds} seconds.`;
+  problem(seconds ? `${error.message} ${next}` : error.message);
   if (error.needsKey) showKey(true);
 }
 
@@ -192,14 +194,14 @@ function hasMouse() {
 async function copy(element, button) {
   try {
     await navigator.clipboard.writeText(element.textContent);
-    button.textContent = "Copied";
-    say("Copied");
+    button.textContent = t`Copied`;
+    say(t`Copied`);
   } catch {
     // Without HTTPS, a browser allows this only on the machine itself.
     getSelection().selectAllChildren(element);
-    button.textContent = hasMouse() ? "Selected: press Ctrl+C" : "Selected";
+    button.textContent = hasMouse() ? t`Selected: press Ctrl+C` : t`Selected`;
   }
-  setTimeout(() => (button.textContent = "Copy"), 2000);
+  setTimeout(() => (button.textContent = t`Copy`), 2000);
 }
 
 function swap() {
@@ -208,7 +210,7 @@ function swap() {
   languages.reverse();
   if (text) field.value = text;
   renew();
-  say(`${languages.name(languages.source)} to ${languages.name(languages.target)}`);
+  say(t`${languages.name(languages.source)} to ${languages.name(languages.target)}`);
 }
 
 function showKey(isShown) {
@@ -251,8 +253,8 @@ if (settings.filesTranslation) acceptFiles(settings, pair, pace, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
 if (isMac) {
-  $("alt").textContent = "Ctrl+Alt";
-  $("swap").title = "Switch the languages (Ctrl+Alt+S)";
+  $("alt").textContent = t`Ctrl+Alt`;
+  $("swap").title = t`Switch the languages (Ctrl+Alt+S)`;
   $("swap").setAttribute("aria-keyshortcuts", "Control+Alt+S");
 }
 $("copy").addEventListener("click", () => copy($("output"), $("copy")));

@@ -1,16 +1,18 @@
 // What the page says: names of languages, reasons to doubt a sentence, errors.
 
+import { LOCALE, t } from "./texts.js";
+
 const REASONS = {
-  language: "It does not seem to be in the source language, so it was left as it is.",
-  empty: "The model gave no translation at first, so it was asked again in another way.",
-  symbol: "The model wrote a sign that stands for a link, a tag or the like, and the text has none there.",
-  repetition: "The model repeated itself here.",
-  length: "The translation was cut off: it became too long for its source.",
-  missing: "A number, a name or a sign of the source is missing or wrong.",
-  term: "A term of the glossary is missing.",
-  echo: "Most words were left untranslated.",
-  tags: "A format or a note of the document lost its place, so the text was left as it is.",
-  confidence: "The model is unsure about this sentence.",
+  language: t`It does not seem to be in the source language, so it was left as it is.`,
+  empty: t`The model gave no translation at first, so it was asked again in another way.`,
+  symbol: t`The model wrote a sign that stands for a link, a tag or the like, and the text has none there.`,
+  repetition: t`The model repeated itself here.`,
+  length: t`The translation was cut off: it became too long for its source.`,
+  missing: t`A number, a name or a sign of the source is missing or wrong.`,
+  term: t`A term of the glossary is missing.`,
+  echo: t`Most words were left untranslated.`,
+  tags: t`A format or a note of the document lost its place, so the text was left as it is.`,
+  confidence: t`The model is unsure about this sentence.`,
 };
 
 // Sentences to try, by language.
@@ -34,12 +36,12 @@ export function examples(language) {
 
 let names;
 try {
-  names = new Intl.DisplayNames(["en"], { type: "language" });
+  names = new Intl.DisplayNames([LOCALE], { type: "language" });
 } catch {
   names = { of: (code) => code };
 }
 
-/** Returns the English name of a language. */
+/** Returns the name of a language. */
 export function languageName(code) {
   try {
     return names.of(code) ?? code;
@@ -54,26 +56,26 @@ export function reasons(flags) {
 }
 
 const PATTERNS = [
-  [/exceeds text limit \((\d+)\)/, (n) => `The text is too long: this server translates ${number(n)} characters at a time.`],
-  [/exceeds size limit \((\d+)\)/, (n) => `The file is too large: this server takes files of ${number(n)} bytes.`],
-  [/^([\w-]+) is not supported$/, (code) => `No model on this server translates ${languageName(code)}.`],
-  [/contact the server operator/, () => "This server needs an API key."],
-  [/^Invalid API key/, () => "The API key is wrong or was revoked."],
+  [/exceeds text limit \((\d+)\)/, (n) => t`The text is too long: this server translates ${number(n)} characters at a time.`],
+  [/exceeds size limit \((\d+)\)/, (n) => t`The file is too large: this server takes files of ${number(n)} bytes.`],
+  [/^([\w-]+) is not supported$/, (code) => t`No model on this server translates ${languageName(code)}.`],
+  [/contact the server operator/, () => t`This server needs an API key.`],
+  [/^Invalid API key/, () => t`The API key is wrong or was revoked.`],
   [/^Invalid request: the body exceeds/, () => STATUSES[413]],
-  [/file format not supported/, () => "This kind of file cannot be translated."],
-  [/empty file/, () => "The file is empty."],
-  [/^Internal error$/, () => "The server made a mistake. Its log says more."],
-  [/^Slowdown: (\d+) characters/, (n) => `Too much text: this server translates ${number(n)} characters a minute.`],
-  [/^Slowdown: (\d+)/, (n) => `Too many requests: this server answers ${number(n)} a minute.`],
+  [/file format not supported/, () => t`This kind of file cannot be translated.`],
+  [/empty file/, () => t`The file is empty.`],
+  [/^Internal error$/, () => t`The server made a mistake. Its log says more.`],
+  [/^Slowdown: (\d+) characters/, (n) => t`Too much text: this server translates ${number(n)} characters a minute.`],
+  [/^Slowdown: (\d+)/, (n) => t`Too many requests: this server answers ${number(n)} a minute.`],
 ];
 
 // Of proxies, whose answers are no messages for users.
 const STATUSES = {
-  413: "This is too large for the server.",
-  429: "Too many requests.",
-  502: "The server is not running.",
-  503: "The server is busy.",
-  504: "The translation took too long and was stopped. Try a shorter text.",
+  413: t`This is too large for the server.`,
+  429: t`Too many requests.`,
+  502: t`The server is not running.`,
+  503: t`The server is busy.`,
+  504: t`The translation took too long and was stopped. Try a shorter text.`,
 };
 
 /** Returns what an error of the server means, as one or more sentences. */
@@ -85,10 +87,10 @@ export function explained(status, message) {
   const said = message.replace(/^Invalid request: /, "");
   const first = /^[^:;]*\.\w+: /.test(said) ? said[0] : said[0]?.toUpperCase(); // not of the name of a file
   if (said) return first + said.slice(1).replace(/[^.!?]$/, "$&."); // other sentences may follow
-  return STATUSES[status] ?? `The server answered with status ${status}.`;
+  return STATUSES[status] ?? t`The server answered with status ${status}.`;
 }
 
 /** Returns a number with separators. */
 export function number(value) {
-  return Number(value).toLocaleString("en");
+  return Number(value).toLocaleString(LOCALE);
 }
