@@ -649,7 +649,7 @@ def test_long_texts_of_any_kind_take_linear_time(unit):
         assert unframed(protected)[1].text in protected.text
         assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
 
-    assert grows_linearly(work, 2**11, 2**14, most=1.6)  # the longest bound of a repetition takes 1.3
+    assert grows_linearly(work, 2**11, 2**13, most=1.6)  # the longest bound of a repetition takes 1.3
 
 
 PARTS = ["<i>", "</i>", "<b>", "</b>", "<br/>", "**", "*", "[", "](u)", "x", "y z", " ", "😀", "♪ ", "⟦1⟧", "--", "#ab"]
