@@ -248,7 +248,7 @@ SUFFIXES = sorted(suffix for suffix, module in MODULES.items() if module in OWN)
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_time_is_linear(suffix: str) -> None:
-    assert grows_linearly(lambda n: translated(f"a{suffix}", sample(suffix, n), upper), 100, 800)
+    assert grows_linearly(lambda n: translated(f"a{suffix}", sample(suffix, n), upper), 60, 480)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
