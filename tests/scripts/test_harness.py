@@ -28,6 +28,16 @@ def test_a_contender_that_exits_early_is_an_error() -> None:
         ask_each("round 1")
 
 
+def test_each_contender_is_told_its_name_after_all_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "told.py"
+    program.write_text("import json, sys; input(); print(json.dumps({'told': sys.argv[1:]}))", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [str(program), "mine", "--steps", "5"])
+    with harness.turns(["ours", "theirs"], 1, "--quick") as ask_each:
+        answers = ask_each("go")
+    options = ["mine", "--steps", "5", "--quick", "--work"]
+    assert answers == {name: {"told": [*options, name]} for name in ("ours", "theirs")}
+
+
 def test_the_ratio_is_the_median_over_rounds() -> None:
     assert harness.median_ratio([2, 9, 4], [1, 1, 1]) == 4
 
@@ -49,7 +59,7 @@ def options(parser):
     parser.add_argument("--steps", type=int, default=3)
 
 def run(args):
-    with turns(["ours", "theirs"], 1) as ask_each:
+    with turns(["ours"], 1) as ask_each:
         return {"rates": {name: answer["rate"] for name, answer in ask_each("go").items()}}
 
 def work(args):
@@ -76,7 +86,7 @@ def mine(tmp_path: Path) -> Path:
 def test_a_new_file_is_a_new_benchmark_with_options_contenders_table_and_record(
     mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The contenders are processes that start the program; the rest is in this one, as an import takes seconds."""
+    """The contender is a process that starts the program; the rest is in this one, as an import takes seconds."""
     out = mine / "record.json"
     monkeypatch.setattr(harness.cases, "__path__", [str(mine / "cases")])
     monkeypatch.setattr(sys, "argv", [str(mine / "bench.py"), "mine", "--steps", "5", "--out", str(out)])
@@ -84,11 +94,11 @@ def test_a_new_file_is_a_new_benchmark_with_options_contenders_table_and_record(
     *table, last = capsys.readouterr().out.splitlines()
     record = json.loads(out.read_text(encoding="utf-8"))
     assert json.loads(last) == record
-    assert record["rates"] == {"ours": 14, "theirs": 16}
+    assert record["rates"] == {"ours": 14}
     assert record["kind"] == "bench_mine"
     assert record["command"].startswith("python scripts/bench.py mine --steps 5")
     assert {"commit", "uncommitted_changes", "processor", "threads", "torch", "versions"} <= record.keys()
-    assert table == ["| contender | rate |", "| --- | --- |", "| ours | 14 |", "| theirs | 16 |"]
+    assert table == ["| contender | rate |", "| --- | --- |", "| ours | 14 |"]
     with pytest.raises(SystemExit):
         harness.main(["mine", "--help"])
     helped = capsys.readouterr().out
