@@ -3,7 +3,7 @@
 import codecs
 import io
 import os
-import subprocess
+import signal
 import sys
 import threading
 import time
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import translate
+from tests import forks
 from translate.commands.lines import ArrivingLines, ended, open_lines
 from translate.commands.main import main
 from translate.commands.prompt import TypedLines, history_file
@@ -176,19 +176,32 @@ def test_a_closed_stdin_gives_a_one_sentence_error(monkeypatch: pytest.MonkeyPat
         open_lines(TextOptions())
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+PROMPT = """
+import os, sys
+from translate.program import program
+
+os.login_tty(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+sys.stdin = open(0)
+program()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "login_tty"), reason="the terminal is that of a fork")
 def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
     parts: ModelFolder, history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Uses the real prompt, in a process of its own on a pseudo-terminal."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
     monkeypatch.setenv("TERM", "dumb")
-    arguments = [sys.executable, "-m", "translate", "decode", "--threads", "1", "--model", str(parts.folder)]
+    arguments = ["decode", "--threads", "1", "--model", str(parts.folder)]
     typed = ["der Hund", "Ja."]
-    ours, theirs = os.openpty()
-    with subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL) as process:
-        os.close(theirs)
-        timer = threading.Timer(120, process.kill)
+    ours, terminal = os.openpty()
+    with (
+        os.fdopen(terminal, "wb", 0) as theirs,
+        forks.Popen(["-c", PROMPT, *arguments], None, None, theirs, theirs) as process,
+    ):
+        theirs.close()
+        timer = threading.Timer(120, process.send_signal, [signal.SIGKILL])
         timer.start()
         shown, decode = "", codecs.getincrementaldecoder("utf-8")().decode  # a read may end within a character
         for text in (*(f"{line}\n" for line in typed), "\x04"):
