@@ -3,8 +3,8 @@
 #
 # Guess: a value with line ends is written with line breaks where its placeholder stood, and the text behind the
 #        placeholder follows the last line; "&", spaces and tabs of values are kept.
-# Miss:  the further lines go to the end of the run, which is often the rest of the paragraph. An address in a sentence has
-#        its street behind the full stop, and with two such values in a sentence the lines of both are mixed. A
+# Miss:  the further lines go to the end of the run, which is often the rest of the paragraph. An address in a sentence
+#        has its street behind the full stop, and with two such values in a sentence the lines of both are mixed. A
 #        placeholder at the end of a paragraph, as in an example or a test, is right, and so is one behind which the
 #        formatting changes. What text is behind is no matter of the template alone: a translation that moves the
 #        placeholder into the sentence moves the lines.

@@ -6,8 +6,8 @@
 # Miss:  placeholders are replaced one after another, in the order in which the program lists them. ":name, :names" is
 #        "Anna, Annas"; listed the other way round it is right, so one translation is right in one place and wrong in
 #        another. `tChoice` puts values in before it divides the text into plural forms: with a bar in a name, two files
-#        are "eine Datei", and half of the name is gone. A translator sees none of this, and the pages that PHP makes
-#        of the same file are right.
+#        are "eine Datei", and half of the name is gone. A translator sees none of this, and the pages that PHP makes of
+#        the same file are right.
 . "$(dirname "$0")/environment.sh"
 npm install --silent --no-audit --no-fund laravel-react-i18n@2.0.5 react@18.3.1 react-dom@18.3.1 lang.js@1.1.14
 cat >show.cjs <<'JAVASCRIPT'

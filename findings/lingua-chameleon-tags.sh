@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Lingua extracts "Text <dynamic element> here" of a Chameleon template that will ask for "Text <em>only</em> here".
 #
-# Guess: what Lingua, the extractor that Pyramid's guides use, writes into the catalogue for `i18n:translate=""` is the text
-#        that Chameleon looks up, also with parts that have an `i18n:name`, references, line ends and <br/>.
-# Miss:  so it is but for tags without a name: Chameleon looks them up as they are, and Lingua writes "<dynamic element>" for
-#        each. A comment is part of the text for Chameleon, and not for Lingua. A text with "${price}" is looked up with
-#        the price in it. Translators fill all of these messages, statistics say that the language is complete, and the
-#        paragraphs with an <em> or a line break stay in the source language for good. Nothing is reported.
+# Guess: what Lingua, the extractor that Pyramid's guides use, writes into the catalogue for `i18n:translate=""` is the
+#        text that Chameleon looks up, also with parts that have an `i18n:name`, references, line ends and <br/>.
+# Miss:  so it is but for tags without a name: Chameleon looks them up as they are, and Lingua writes "<dynamic
+#        element>" for each. A comment is part of the text for Chameleon, and not for Lingua. A text with "${price}" is
+#        looked up with the price in it. Translators fill all of these messages, statistics say that the language is
+#        complete, and the paragraphs with an <em> or a line break stay in the source language for good. Nothing is
+#        reported.
 . "$(dirname "$0")/environment.sh" lingua==4.16.2 Chameleon==4.6.0 polib==1.2.0
 cat >page.pt <<'PT'
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:tal="http://xml.zope.org/namespaces/tal"

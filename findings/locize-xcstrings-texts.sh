@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # locize-xcstrings changes texts on the way from an Apple string catalogue and back: 'auf "OK": jetzt' gets a space.
 #
-# Guess: `locize2xcstrings(xcstrings2locize(catalogue))` has the same texts, plural forms and comments; states are lost, as
-#        each text comes back "translated".
+# Guess: `locize2xcstrings(xcstrings2locize(catalogue))` has the same texts, plural forms and comments; states are lost,
+#        as each text comes back "translated".
 # Miss:  the file is written as JSON and then made to look like Apple's by replacing signs in the whole of it, texts
 #        included. A quotation mark before a colon gets a space in each language. A text with empty braces and a comma
 #        gets two line ends, and the file is no JSON any more. A key that ends with square brackets, and in such a
@@ -23,7 +23,7 @@ const strings = {
   quoted: { localizations: { de: unit('Drücken Sie auf "OK": jetzt') } },
   files: { localizations: { de: plural('%lld Datei', '%lld Dateien') } },
   'Notes [draft]': { localizations: { de: unit('Notizen [Entwurf]') } },
-  both: { localizations: { de: { ...unit('%#@f@ in %#@o@'), substitutions: { f: plural('%arg Datei', '%arg Dateien') } } } },
+  both: { localizations: { de: { ...unit('%#@f@ neu'), substitutions: { f: plural('%arg Datei', '%arg Dateien') } } } },
   Lingua: { shouldTranslate: false, localizations: { de: unit('Lingua') } },
 }
 const seen = JSON.parse(back(strings)).strings

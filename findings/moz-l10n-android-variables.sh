@@ -3,8 +3,8 @@
 #
 # Guess: moz.l10n reads messages of each format into one model. If it writes them in another one, a variable is what the
 #        format has for one, or the conversion is refused.
-# Miss:  a message of Fluent or MessageFormat 2 is refused by seven of its writers, as gettext, XLIFF and properties. The
-#        one for Android writes names where numbers and texts belong: no placeholder is left, the file builds, and a
+# Miss:  a message of Fluent or MessageFormat 2 is refused by seven of its writers, as gettext, XLIFF and properties.
+#        The one for Android writes names where numbers and texts belong: no placeholder is left, the file builds, and a
 #        program says "n Dateien" for any number of files. A reference to the brand becomes "-brand". Attributes, such
 #        as the title of a button, are not in the file either. What was read from Android keeps "%1$s" and goes to
 #        MessageFormat 2 and back, so a test with files of Android alone does not show it.

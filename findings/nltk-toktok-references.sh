@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # NLTK's ToktokTokenizer writes "&amp;" for an ampersand between spaces, and leaves the one in "R&D" as it is.
 #
-# Guess: the tokens, put together, are the text without its spaces, as with NLTK's other tokenizers for words but for their
-#        quotation marks; a text is no HTML.
+# Guess: the tokens, put together, are the text without its spaces, as with NLTK's other tokenizers for words but for
+#        their quotation marks; a text is no HTML.
 # Miss:  the tokenizer replaces "&" by "&amp;" and "|" by "&#124;", as the Perl script did whose output went to a parser
 #        that needs it. It does so only between spaces, so that "Müller & Söhne" has another sign than "R&D". No method
 #        turns the tokens back. A vocabulary that is counted with them has no "&" of its own, a model that is trained on

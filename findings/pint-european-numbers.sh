@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Pint reads "2,54 cm" as 254 centimetres, "0,5 l" and "10 000 m" as zero, and "5–10 m" as 50 metres.
 #
-# Guess: a comma in a number is an error, as for Python's `float`, and so is a space; `Quantity` reads "1.5 m" and refuses
-#        what it does not understand.
-# Miss:  commas are taken out before anything is read, so "2,54" is 254, and "0,5" is 05, which is 0. A space is a product:
-#        the metres of "10 000 m" are 10 times 0. So is the dash of a range. "1.500,50 m" is one and a half metres.
-#        No error and no warning comes. A program that converts the measures in German, French or Polish texts writes
-#        lengths that are wrong by a factor of 10 or 1000, or zero, and all of them are lengths.
+# Guess: a comma in a number is an error, as for Python's `float`, and so is a space; `Quantity` reads "1.5 m" and
+#        refuses what it does not understand.
+# Miss:  commas are taken out before anything is read, so "2,54" is 254, and "0,5" is 05, which is 0. A space is a
+#        product: the metres of "10 000 m" are 10 times 0. So is the dash of a range. "1.500,50 m" is one and a half
+#        metres. No error and no warning comes. A program that converts the measures in German, French or Polish texts
+#        writes lengths that are wrong by a factor of 10 or 1000, or zero, and all of them are lengths.
 . "$(dirname "$0")/environment.sh" pint==0.25.3
 python - <<'PYTHON'
 import pint

@@ -3,12 +3,12 @@
 #
 # Guess: `asciidoc2po`, then `po2asciidoc` without a translation, gives a text that Asciidoctor shows alike; only lines
 #        of a paragraph may be joined.
-# Miss:  only lists with "*" and "." are known. Any other block is a paragraph, and its lines are joined by a space:
-#        "- Apfel" and "- Birne" are one item, "Apfel - Birne"; numbered steps are one step; a glossary whose
-#        definitions stand below the terms has one term. A plus sign that broke a line is in the text. If a table has a
-#        cell of two lines or with a specifier, as "2+|", the rest of the table becomes text with its end mark, and the
-#        paragraphs behind it are cells. Quotations, examples and titles of blocks are not given to the translator at
-#        all. It happens to every file that goes through, also where nobody has translated anything.
+# Miss:  only lists with "*" and "." are known. Any other block is a paragraph, and its lines are joined by a space: "-
+#        Apfel" and "- Birne" are one item, "Apfel - Birne"; numbered steps are one step; a glossary whose definitions
+#        stand below the terms has one term. A plus sign that broke a line is in the text. If a table has a cell of two
+#        lines or with a specifier, as "2+|", the rest of the table becomes text with its end mark, and the paragraphs
+#        behind it are cells. Quotations, examples and titles of blocks are not given to the translator at all. It
+#        happens to every file that goes through, also where nobody has translated anything.
 . "$(dirname "$0")/environment.sh" translate-toolkit==3.20.4
 npm install --silent --no-audit --no-fund @asciidoctor/core@4.1.0
 cat >show.mjs <<'JAVASCRIPT'

@@ -6,8 +6,8 @@
 # Miss:  whatever ends with "_one", "_two", "_few" and so on is a plural message, and is written with the forms that
 #        gettext has for the language: the others are dropped, and missing ones are added as empty texts. English
 #        ordinals lose "2nd" and "3rd". Polish and its like have three forms in gettext and four in i18next, so each
-#        such file loses "_other", which is the one for 1.5: i18next shows the key. "_zero" goes in every language. So do
-#        ordinary texts: of the keys step_one, step_two and step_three the second is gone. A translator who corrects
+#        such file loses "_other", which is the one for 1.5: i18next shows the key. "_zero" goes in every language. So
+#        do ordinary texts: of the keys step_one, step_two and step_three the second is gone. A translator who corrects
 #        one word loses these texts of the whole file, without a message.
 . "$(dirname "$0")/environment.sh" translate-toolkit==3.20.4
 npm install --silent --no-audit --no-fund i18next@27.1.5

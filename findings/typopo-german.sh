@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# typopo makes dashes of hyphens that are none: "Haus –, Garten- und Hofarbeit", the date 2031–05–17, the standard 9001–2.
+# typopo makes dashes of hyphens that are none: "Haus –, Garten- und Hofarbeit", 2031–05–17, the standard ISO 9001–2.
 #
-# Guess: with the locale de-de a text gets German quotation marks, no-break spaces in "z. B." and dashes in ranges, as "5–10
-#        m" and "1.–3. Mai"; no word or number is changed otherwise.
-# Miss:  the hyphen that stands for a part of a word in a list of compounds becomes a dash with a hair space in front if a comma
-#        follows, though one before "und" is kept. A hyphen between digits is a range wherever it is: dates in the form
-#        of ISO 8601, telephone numbers and names of standards are other strings after it, which no search and no link
-#        finds. "30 °C" loses the space that German wants. A site that runs it over its texts as they are shown
+# Guess: with the locale de-de a text gets German quotation marks, no-break spaces in "z. B." and dashes in ranges, as
+#        "5–10 m" and "1.–3. Mai"; no word or number is changed otherwise.
+# Miss:  the hyphen that stands for a part of a word in a list of compounds becomes a dash with a hair space in front if
+#        a comma follows, though one before "und" is kept. A hyphen between digits is a range wherever it is: dates in
+#        the form of ISO 8601, telephone numbers and names of standards are other strings after it, which no search and
+#        no link finds. "30 °C" loses the space that German wants. A site that runs it over its texts as they are shown
 #        does so to translations that had all of this right.
 . "$(dirname "$0")/environment.sh"
 npm install --silent --no-audit --no-fund typopo@3.1.0

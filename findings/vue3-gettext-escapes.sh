@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # vue3-gettext extracts "Line 1nLine 2" for 'Line 1\nLine 2', so a page asks for a text that no catalogue has.
 #
-# Guess: `vue-gettext-extract` writes the texts that `$gettext` gets when a page is shown: with the escapes of JavaScript
-#        and the references of HTML decoded; two strings that are joined by a plus sign are one text, or none.
-# Miss:  a backslash is dropped and the letter behind it kept: "\n" is an n, and "\u00e4" u00e4. "&amp;" and "&nbsp;", which
-#        Vue decodes in attributes and between braces, stay as they are. Of joined strings only the first is extracted,
-#        as a sentence without its end. In all three cases a translator translates a text that nothing asks for, and
-#        the page stays in the source language; the numbers of the catalogue say that all is done. Texts
-#        with quotes, and calls in handlers, slots and object literals are right.
+# Guess: `vue-gettext-extract` writes the texts that `$gettext` gets when a page is shown: with the escapes of
+#        JavaScript and the references of HTML decoded; two strings that are joined by a plus sign are one text, or
+#        none.
+# Miss:  a backslash is dropped and the letter behind it kept: "\n" is an n, and "\u00e4" u00e4. "&amp;" and "&nbsp;",
+#        which Vue decodes in attributes and between braces, stay as they are. Of joined strings only the first is
+#        extracted, as a sentence without its end. In all three cases a translator translates a text that nothing asks
+#        for, and the page stays in the source language; the numbers of the catalogue say that all is done. Texts with
+#        quotes, and calls in handlers, slots and object literals are right.
 . "$(dirname "$0")/environment.sh" polib==1.2.0
 npm install --silent --no-audit --no-fund vue3-gettext@4.0.1 vue@3.5.45
 mkdir src language
