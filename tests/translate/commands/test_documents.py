@@ -369,7 +369,6 @@ def test_a_damaged_document_writes_nothing(echo: Echo, capsys: pytest.CaptureFix
         (["--output", "y.notes", "--apply", "side.xlf", "--resume"], "--apply translates nothing"),
         (["--output", "y.notes", "--apply", "side.xlf"], "side.xlf: no such file"),
         (["--output", "x.notes"], "is the input too"),
-        (["--output", "y.tsv", "--bilingual", "y.tsv"], "y.tsv: is the document"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
@@ -378,6 +377,13 @@ def test_options_that_contradict_each_other_are_refused(
     assert run(*options) == 2
     assert message in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["x.notes"]
+
+
+def test_the_two_outputs_of_a_document_are_two_files(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.xlf").write_bytes(Path("x.notes").read_bytes())
+    assert main(["--input", "x.xlf", "--output", "y.xlf", "--bilingual", "./y.xlf"]) == 2
+    assert "y.xlf: is the document; name another file with --bilingual" in capsys.readouterr().err
+    assert not Path("y.xlf").exists()
 
 
 def test_options_of_documents_are_refused_for_text(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
