@@ -30,7 +30,7 @@ from translate.text.translation import Translation, join
 
 if TYPE_CHECKING:  # imported where a text has formatting or a glossary: a plain one starts sooner
     from translate.inference.formatting import Aligner
-    from translate.text.glossary import Glossary
+    from translate.text.glossary import FoundTerm, Glossary
 
 Translations = dict[str, Translation]  # of each sentence; in the checks, of each protected one
 
@@ -673,16 +673,19 @@ def _between_terms(text: str, rules: Rules, glossary: "Glossary") -> list[Piece]
     found, start = [], 0
     for piece in sentences.pieces(clean, list(zip(ends[::2], ends[1::2], strict=True))):
         stop = start + len(piece.text)
-        if not piece.translate:
-            parts, end = list[str](), start
-            for term in terms:
-                if start <= term.start < stop:
-                    parts += [clean[end : term.start], term.target]
-                    end = term.stop
-            piece = replace(piece, text="".join([*parts, clean[end:stop]]))
-        found.append(piece)
+        own = [term for term in terms if start <= term.start < stop]  # none where the piece is translated
+        found.append(replace(piece, text=_with_targets(clean[:stop], start, own)))
         start = stop
     return found
+
+
+def _with_targets(text: str, start: int, terms: Iterable["FoundTerm"]) -> str:
+    """Return the text from `start` on with target terms in place of its terms."""
+    parts = list[str]()
+    for term in terms:
+        parts += [text[start : term.start], term.target]
+        start = term.stop
+    return "".join([*parts, text[start:]])
 
 
 # Restore
