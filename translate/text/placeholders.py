@@ -350,6 +350,10 @@ _LINK_TITLE = re.compile(
     r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*\)"""
     r"(?:\{[^{}]*\})?"  # attributes
 )
+# Of pandoc and Quarto: ![A house](house.png){fig-alt="A red house"}
+_READ_ATTRIBUTE = re.compile(
+    r"""(?<=[\s{])(?:fig-(?:alt|s?cap)|alt|title|caption)=(?:"(?P<double>[^"{}]*)"|'(?P<single>[^'{}]*)')"""
+)
 # The second half of a link: its address, maybe with a title, or its label; and attributes
 END_OF_LINK = r"\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
 # A picture of Markdown: ![text](address "title") or ![text][label]
@@ -452,9 +456,11 @@ def branches(code: str) -> list[tuple[int, int]]:
 
 
 def _title(link: str) -> list[tuple[int, int]]:
-    """Return where the title is in what follows the text of a link."""
+    """Return where the title is in what follows the text of a link, and texts in its attributes."""
     title = _LINK_TITLE.fullmatch(link)
-    return [title.span(title.lastgroup or 0)] if title else []
+    attributes = _READ_ATTRIBUTE.finditer(link, link.rfind("{")) if link.endswith("}") else ()
+    found = [*([title] if title else []), *attributes]
+    return [match.span(match.lastgroup or 0) for match in found]
 
 
 def _texts_of_role(role: re.Match[str]) -> list[tuple[int, int]]:

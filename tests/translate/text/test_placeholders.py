@@ -411,6 +411,12 @@ def test_code_with_bars_has_no_forms_of_a_plural(code: str) -> None:
         ('<b title="a > b" aria-label = "c">', ["a > b", "c"], ["x", "y"], '<b title="x" aria-label = "y">'),
         ('](a.png "Ein \\"Hund\\"")', ['Ein \\"Hund\\"'], ['\\"x\\" "y"'], '](a.png "\\"x\\" \\"y\\"")'),
         ("](<a b> 'Ein Hund')", ["Ein Hund"], ["it's"], "](<a b> 'it\\'s')"),
+        (
+            """![Hund](a){#fig-a fig-alt="Ein Hund" width='3'}""",
+            ["Hund", "Ein Hund"],
+            ["dog", 'a "dog"'],
+            """![dog](a){#fig-a fig-alt="a \\"dog\\"" width='3'}""",
+        ),
         ("![Ein [Hund]](a 'Rex')", ["Ein [Hund]", "Rex"], ["a [dog]", "it's"], "![a [dog]](a 'it\\'s')"),
         ("![Hund][a b]{.x}", ["Hund"], ["dog"], "![dog][a b]{.x}"),
         *((code, [], [], code) for code in ("![](a.png)", "![5](a)")),
