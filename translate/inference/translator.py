@@ -94,7 +94,8 @@ class Translator:
         self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document = search or Search(), document or Document()
         self._raise_if_cancelled = raise_if_cancelled
-        self.document = document if document.format else replace(document, format="text")
+        self._given = document
+        self.document = document if document.format else replace(document, format="text", column=1)
         self.markup: re.Pattern[str] | None = None
         self.language = self.engine.spec.target
         self.glossary = open_glossary(document.terms, self.engine.spec.source, self.engine.spec.target)
@@ -177,6 +178,8 @@ class Translator:
         # Now, not at the first use of the iterator.
         if isinstance(text, bytes | Mapping) or not isinstance(text, Iterable):
             raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
+        if self._given.format is None:
+            replace(self._given, format=self.document.format)  # refuses a column if this is no table
         if isinstance(text, str):
             return next(self._texts([text]))
         return list(self._texts(text)) if isinstance(text, list | tuple) else self._texts(text)
@@ -320,7 +323,7 @@ class Translator:
     def for_format(self, format: Format, markup: re.Pattern[str] | None = None) -> "Translator":
         """Return this translator for another format; `markup` as in the attributes."""
         other = copy.copy(self)
-        other.document = replace(self.document, format=format, column=self.document.column if format in TABLES else 1)
+        other.document = replace(self.document, format=format, column=self._given.column if format in TABLES else 1)
         other.markup = markup
         return other
 

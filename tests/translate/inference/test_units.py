@@ -155,6 +155,17 @@ def test_files_of_text_are_translated_in_the_format_of_their_name(
     assert translator.document.format == "html"
 
 
+def test_a_column_is_that_of_files_whose_name_is_that_of_a_table(parts: ModelFolder) -> None:
+    translator = Translator(parts, document=Document(column=2))
+    for name, table in (("a.tsv", b"das Kind\tder Hund\n"), ("a.csv", b"das Kind,der Hund\n")):
+        named = Translator(parts, document=Document(format="tsv" if name == "a.tsv" else "csv", column=2))
+        assert translator.translate_file(table, name) == named(table.decode()).encode() != table
+    for call in (lambda: translator.translate_file(b"der Hund", "a.md"), lambda: translator("der Hund")):
+        with pytest.raises(UserError, match="column = 2: belongs to the formats tsv and csv"):
+            call()
+    assert named.translate_file(b"der Hund", "a.md") == Translator(parts)("der Hund").encode()
+
+
 def test_files_that_cannot_be_read_are_refused(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="needs a name"):
         translator.translate_file(b"der Hund")
