@@ -111,7 +111,9 @@ def toml_tables(path: Path, where: str) -> dict[str, Any]:
         # JSON that is not an object gets an empty key, which validation refuses.
         return tables if isinstance(tables, dict) else {"": tables}
     except OSError as error:
-        raise UserError(f"{where}: cannot read the config file: {reason(error)}") from error
+        near = path.with_suffix(".toml") if isinstance(error, FileNotFoundError) and path.name else path
+        said = f"{error.strerror}; did you mean {near}?" if near.is_file() and near != path else reason(error)
+        raise UserError(f"{where}: cannot read the config file: {said}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     except (ValueError, RecursionError) as error:  # syntax, too many digits, too many brackets

@@ -233,6 +233,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["my", "my.tml"])
+def test_a_missing_file_that_has_its_name_with_another_ending_is_suggested(tmp_path: Path, name: str) -> None:
+    (tmp_path / "my.toml").touch()
+    said = problem(tmp_path / name)
+    assert said == f"cannot read the config file: No such file or directory; did you mean {tmp_path / 'my.toml'}?"
+
+
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     assert problem(tmp_path) == "cannot read the config file: Is a directory; name a file"
 
