@@ -19,6 +19,7 @@ from translate.exchange.fairseq_import import import_fairseq
 from translate.exchange.verification import teacher_forced
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Search
 
 TEXTS = [*SENTENCES[:30:7], "Ja", "x 漢字", "  das   Kind ", "Über 7 Öfen"]
 D, FF, HEADS, N_ENCODER, N_DECODER = 30, 22, 3, 2, 3
@@ -132,8 +133,7 @@ def embedded(state: dict[str, Tensor], side: str, ids: list[int]) -> Tensor:
     return state[f"{side}.embed_tokens.weight"][ids] * math.sqrt(D) + positions
 
 
-def plain_logits(folder: Path, settings: dict[str, Any], src: list[int], tgt: list[int]) -> Tensor:
-    state = torch.load(folder / "checkpoint_best.pt", weights_only=False)["model"]
+def plain_logits(state: dict[str, Tensor], settings: dict[str, Any], src: list[int], tgt: list[int]) -> Tensor:
     pre = settings["encoder_normalize_before"]
     style = Style(HEADS, pre, 1e-5, F.silu if settings.get("activation_fn") == "swish" else F.relu)
     last = [pair(state, f"{side}.layer_norm") if pre else None for side in ("encoder", "decoder")]
@@ -167,18 +167,19 @@ def test_logits_are_those_of_the_network_written_out(changes: dict[str, Any], tm
     parts = ModelFolder.open(tmp_path / "ours")
     source, target = (dictionary(tmp_path / "theirs" / f"dict.{language}.txt") for language in ("de", "en"))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "theirs" / "spm.model"))
+    state = torch.load(tmp_path / "theirs" / "checkpoint_best.pt", weights_only=False)["model"]
     for n, text in enumerate(TEXTS):
         theirs = [source.index(piece) if piece in source else 3 for piece in processor.encode(text, out_type=str)]
         output = [4 + (5 * n + 3 * k) % (len(target) - 4) for k in range(n)]
         ids = parts.tokenizer.ids([target[i] for i in output])
         (ours,) = teacher_forced(parts.model, [parts.tokenizer.encode(text)], [ids])
-        expected = plain_logits(tmp_path / "theirs", settings, theirs, output)
+        expected = plain_logits(state, settings, theirs, output)
         columns = [2, 3, *parts.tokenizer.ids(target[4:])]
         torch.testing.assert_close(ours[:, columns], expected[:, 2:], atol=1e-4, rtol=1e-4)
         others = sorted(set(range(4, parts.tokenizer.vocab_size)) - set(columns))
         assert (ours[:, others] < -1000).all()
     assert (parts.spec.source, parts.spec.target, parts.spec.decoding.length_penalty) == ("de", "en", "average")
-    assert len(Translator(parts)(TEXTS)) == len(TEXTS)
+    assert len(Translator(parts, Search(max_extra=3))(TEXTS)) == len(TEXTS)
 
 
 NO_WEIGHTS: dict[str, Callable[[Tensor], Tensor]] = {
