@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from translate.text.translation import Translation
 
 _SPACE = re.compile(r"\s")
+_NAME_OF_A_FILE = re.compile(r"\S{1,250}\.[A-Za-z]{2,12}")
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
 
 
@@ -81,13 +82,18 @@ class TranslationOptions:
 def check_paths(options: TranslationOptions) -> None:
     """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
 
-    Warns of a sentence that is the name of a file, and of single words: maybe a sentence without quotation marks.
+    Warns of a sentence that is or looks like the name of a file, and of single words, which may be a sentence without
+    quotation marks.
     """
     source, output, resume = options.input, options.output, options.resume
     if options.sentences and source:
         raise UserError("sentences and --input exclude each other; leave one out")
-    for sentence in filter(os.path.isfile, options.sentences or ()):
-        say(f"warning: {sentence}: is translated as text; to translate the file of this name, write --input {sentence}")
+    for sentence in options.sentences or ():
+        if os.path.isfile(sentence):
+            remedy = f"to translate the file of this name, write --input {sentence}"
+            say(f"warning: {sentence}: is translated as text; {remedy}")
+        elif _looks_like_a_file(sentence):
+            say(f"warning: {sentence}: is translated as text, as there is no file of this name")
     if (n_words := len(options.sentences or ())) > 1 and not any(map(_SPACE.search, options.sentences or ())):
         say(f"warning: {n_words} words are translated one by one; put a sentence in quotation marks")
     if resume and (source is None or output is None):
@@ -104,6 +110,17 @@ def check_paths(options: TranslationOptions) -> None:
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:
         raise exists_already(output)
+
+
+def _looks_like_a_file(sentence: str) -> bool:
+    """Return whether a sentence is a word that ends as the name of a document or of a text does."""
+    if _NAME_OF_A_FILE.fullmatch(sentence) is None:
+        return False
+    from translate.documents.document import MODULES, suffix_of
+    from translate.text.formats import guess_format
+
+    suffix = suffix_of(sentence)
+    return suffix in MODULES or suffix == ".txt" or guess_format(Path(sentence)) != "text"
 
 
 def check_output_format(options: TranslationOptions) -> None:

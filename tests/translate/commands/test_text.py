@@ -167,6 +167,15 @@ def test_the_name_of_a_file_is_text_and_a_warning_names_the_option(
     assert "is translated as text" not in capsys.readouterr().err
 
 
+def test_a_misspelt_name_of_a_file_is_text_and_reported(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("leter.docx", "notes/a.b.MD", "x.txt"):
+        assert main([name]) == 0
+        assert f"warning: {name}: is translated as text, as there is no file of this name\n" in capsys.readouterr().err
+    for text in ("example.org", "Gut.", "bzw.", "Siehe x.txt", "1.5", ".md", "Ja.Nein"):
+        assert main([text]) == 0
+        assert "there is no file" not in capsys.readouterr().err
+
+
 def test_words_that_may_be_a_sentence_without_quotation_marks_are_reported(
     echo: Echo, capsys: pytest.CaptureFixture[str]
 ) -> None:
