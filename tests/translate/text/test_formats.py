@@ -1069,7 +1069,7 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         assert sum(len(piece.text) for piece in reader(layout)(lines)) > 0
         return time.process_time() - start
 
-    assert seconds((text * 4000 + "\n").splitlines(keepends=True)) < 1
+    assert seconds((text * 2000 + "\n").splitlines(keepends=True)) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -1107,11 +1107,11 @@ def test_every_line_of_a_very_long_cue_is_translated() -> None:
 )
 @pytest.mark.parametrize("rest", ["{}", "\n{}", "{}\n", "\n", " "])
 def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str, rest: str) -> None:
-    """A quadratic rule took 27 seconds for this text, which could block a server."""
-    text = opening + rest.format(opening) * 20_000
+    """A quadratic rule took 6 seconds for this text, which could block a server."""
+    text = opening + rest.format(opening) * 10_000
     start = time.process_time()
     pieces = read("html", text)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2
     assert "".join(piece.text for piece in pieces) == text
 
 
