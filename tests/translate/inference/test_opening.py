@@ -106,7 +106,7 @@ def sentences(name: str, n: int) -> list[str]:
 @pytest.mark.parametrize("name", MODELS)
 def test_shipped_models_translate_alike_with_both_engines(name: str) -> None:
     """Uses sentences of the embedded grammar; real ones are in the slow test."""
-    pairs = generate("test", 5, 7)
+    pairs = generate("test", 3, 7)
     require_equal(*both(registry.locate(Path(name), print), 5), [pair[name != "de-en"] for pair in pairs])
 
 
