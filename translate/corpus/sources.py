@@ -14,7 +14,7 @@ import random
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -214,7 +214,6 @@ def _tsv(source: data.TsvSource, path: Path, langpair: str) -> Iterator[Pair]:
     from translate.text.formats import unquoted  # with the formats of documents, which other sources do without
 
     last = max(source.source, source.target)
-    titles = {"source", "target", *langpair.split("-")}
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
         if n == 1 and source.columns == tuple(cell.strip('"') for cell in cells):  # the header
@@ -234,11 +233,21 @@ def _tsv(source: data.TsvSource, path: Path, langpair: str) -> Iterator[Pair]:
                 f"{remedy}"
             )
         sides = [unquoted(cells[column]) for column in (source.source, source.target)]
-        if n == 1 and titles.issuperset(side.strip('"').lower() for side in sides):
+        if n == 1 and (header := _header([side.strip('"') for side in sides], langpair)):
             names = json.dumps([cell.strip('"') for cell in cells], ensure_ascii=False)
-            raise UserError(f"{path}, line 1: is a header; write columns = {names} to leave it out")
+            remedy = f'columns = {names}, source = "{header[0]}" and target = "{header[1]}"'
+            raise UserError(f"{path}, line 1: is a header; write {remedy} to leave it out")
         src, tgt = (side.split(source.split) if source.split else [side] for side in sides)
         yield from itertools.product(src, tgt)
+
+
+def _header(names: Sequence[str], langpair: str) -> tuple[str, str] | None:
+    """Return the names of the columns of source and target if the two texts, in any order, are such names."""
+    src, _, tgt = langpair.lower().partition("-")
+    for source, target in (names, names[::-1]):
+        if source.lower() in ("source", src) and target.lower() in ("target", tgt):
+            return source, target
+    return None
 
 
 def _cells(source: data.RecordSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:

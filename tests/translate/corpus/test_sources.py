@@ -6,7 +6,9 @@ import hashlib
 import itertools
 import json
 import lzma
+import re
 import tarfile
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -227,14 +229,24 @@ def test_names_of_other_columns_than_a_file_has_are_refused(tmp_path: Path, colu
     assert f"a.tsv, line 1: has 3 tab-separated columns, and `columns` names {len(columns)}" in said
 
 
-@pytest.mark.parametrize("header", ["de\ten", "Source\tTarget\tid", "\ufeffen\tde", '"EN"\t"DE"'])
+@pytest.mark.parametrize("header", ["de\ten", "Source\tTarget\tid", "\ufeffen\tde", '"EN"\t"DE"', "target\tde"])
 def test_a_header_without_names_of_columns_is_refused(tmp_path: Path, header: str) -> None:
-    """It would be a pair of the corpus, and the columns may be those of the other direction."""
-    (tmp_path / "a.tsv").write_text(f"{header}\nja\tyes\n", encoding="utf-8")
-    names = json.dumps(header.replace('"', "").removeprefix("\ufeff").split("\t"))
-    assert problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path).endswith(
-        f"a.tsv, line 1: is a header; write columns = {names} to leave it out"
-    )
+    """It would be a pair of the corpus, and the columns may be those of the other direction, which the remedy swaps."""
+    is_reversed = "de" in header.lower()[3:]
+    pair = ("ja", "yes", "1")
+    rest = "\t".join([*(pair[1::-1] if is_reversed else pair[:2]), *pair[2 : header.count("\t") + 1]])
+    (tmp_path / "a.tsv").write_text(f"{header}\n{rest}\n", encoding="utf-8")
+    said = problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
+    remedy = re.fullmatch(r".*a\.tsv, line 1: is a header; write (.*), (.*) and (.*) to leave it out", said)
+    assert remedy
+    keys = tomllib.loads("\n".join(remedy.groups()))
+    assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv", **keys), tmp_path)) == [("ja", "yes")]
+
+
+@pytest.mark.parametrize("first", ["de\tde", "Target\ttarget", "de\tsource"])
+def test_a_pair_of_one_word_is_no_header(tmp_path: Path, first: str) -> None:
+    (tmp_path / "a.tsv").write_text(f"{first}\n", encoding="utf-8")
+    assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv"), tmp_path)) == [tuple(first.split("\t"))]
 
 
 def test_the_marks_of_tsv_cells_that_must_be_quoted_are_left_out(tmp_path: Path) -> None:
