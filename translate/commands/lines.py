@@ -117,10 +117,9 @@ def _looks_like_a_file(sentence: str) -> bool:
     if _NAME_OF_A_FILE.fullmatch(sentence) is None:
         return False
     from translate.documents.document import MODULES, suffix_of
-    from translate.text.formats import guess_format
+    from translate.text.formats import SUFFIXES
 
-    suffix = suffix_of(sentence)
-    return suffix in MODULES or suffix == ".txt" or guess_format(Path(sentence)) != "text"
+    return suffix_of(sentence) in (*MODULES, *SUFFIXES)
 
 
 def check_output_format(options: TranslationOptions) -> None:

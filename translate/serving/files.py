@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 
 from translate.documents.document import MODULES
+from translate.text.formats import SUFFIXES
 
-_TEXT = (".txt", ".md", ".markdown", ".qmd", ".rmd", ".mdx", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv", ".csv")
 KEPT_SECONDS = 30 * 60
 _MAX_BYTES = 2**30  # of all files; the oldest give way
 _MAX_PART = 80  # bytes of the name and of the ending of a file
@@ -18,7 +18,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 def suffixes() -> list[str]:
     """Return the suffixes of files that can be translated: of text, and of documents."""
-    return [*_TEXT, *MODULES]
+    return [*SUFFIXES, *MODULES]
 
 
 class FileStore:

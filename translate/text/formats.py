@@ -311,6 +311,7 @@ _SUFFIXES = {
     **dict.fromkeys((".md", ".mkd", ".mkdn", ".mdown", ".qmd", ".rmd"), "markdown"),  # also of Quarto and R
     **dict.fromkeys((".htm", ".xhtml", ".shtml"), "html"),
 }
+SUFFIXES = (".txt", *_SUFFIXES, *(f".{name}" for name in FORMATS if name not in LINE_FORMATS))  # of files of text
 
 
 def guess_format(path: Path) -> Format:

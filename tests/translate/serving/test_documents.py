@@ -121,8 +121,10 @@ def test_a_package_that_unpacks_to_too_much_is_refused(options: ServeOptions, tm
     assert "bytes when unpacked, and at most 15,000 are read" in answer.json()["error"]
 
 
-def test_documents_are_among_the_formats(server: Live) -> None:
-    assert ".notes" in server.http.get("/frontend/settings").json()["supportedFilesFormat"]
+def test_documents_and_all_files_of_text_are_among_the_formats(server: Live) -> None:
+    found = server.http.get("/frontend/settings").json()["supportedFilesFormat"]
+    assert {".notes", ".txt", ".markdown", ".mkd", ".qmd", ".html", ".shtml", ".srt", ".csv"} <= {*found}
+    assert len({*found}) == len(found)
 
 
 @pytest.mark.parametrize(
