@@ -47,6 +47,7 @@ from translate.models import folder as model_folder
 from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import LanguageError, ModelFolder, TranslationSpec, writing
 from translate.models.registry import known_languages
+from translate.text.languages import lookup
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -454,6 +455,7 @@ def _spec(
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
     own = [_code(code) if isinstance(code := tokenizer.get(f"{side}_lang"), str) else code for side in _SIDES]
     one_tag = next(iter(tags)) if len(tags) == 1 else None
+    target = target and (lookup(target, tags) or target)
     for given, named in zip((source, target), own, strict=True):
         if given not in (None, named, *tags) and named in known_languages():
             raise LanguageError(f"{theirs.path}: is for {named}, not {given}; leave the languages out")

@@ -7,6 +7,7 @@ import pytest
 
 from translate.commands.main import main
 from translate.exchange.verification import Proof
+from translate.models.folder import TranslationSpec
 
 
 def test_a_marian_folder_is_imported_and_the_check_is_reported(
@@ -84,3 +85,19 @@ def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(
     ):
         assert main(["import", name, "--out", "other"]) == 2
         assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("asked", ["pt-br", "pt_BR"])
+def test_a_language_finds_its_tag_however_both_are_spelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    from tests.translate.exchange.marian_files import marian_files
+
+    monkeypatch.setattr("translate.exchange.marian.find_spec", lambda name: None)
+    monkeypatch.setattr("transformer.search.alignment.sharpest_layer", lambda model: 0)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name, content in marian_files(codes=("por_br", "zho_cn"), languages=("deu", "roa")).items():
+        (theirs / name).write_bytes(content)
+    assert main(["import", str(theirs), "--out", str(tmp_path / "ours"), "--to", asked]) == 0
+    assert TranslationSpec.load(tmp_path / "ours").tag == ">>por_br<<"
