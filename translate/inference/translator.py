@@ -178,13 +178,17 @@ class Translator:
         # Now, not at the first use of the iterator.
         if isinstance(text, bytes | Mapping) or not isinstance(text, Iterable):
             raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
-        if self._given.format is None:
-            replace(self._given, format=self.document.format)  # refuses a column if this is no table
+        self._check_column(self.document.format)
         if isinstance(text, str):
             return next(self._texts([text]))
         return list(self._texts(text)) if isinstance(text, list | tuple) else self._texts(text)
 
     translate = __call__
+
+    def _check_column(self, format: Format | None) -> None:
+        """Raise OptionError if a column of any table was asked for, and the format of a text is not that of a table."""
+        if self._given.format is None:
+            replace(self._given, format=format)
 
     def _texts(self, texts: Iterable[str]) -> Iterator[str]:
         for window in _windows(texts, str):
@@ -357,6 +361,7 @@ class Translator:
             raise TypeError('the content of a file needs a name, such as name="letter.docx"')
         data = file if isinstance(file, bytes) else read_bytes(Path(file))
         if document.has_format(name):
+            self._check_column("text")
             source, target = self.engine.spec.source, self.language
             reading = document.Reading(
                 name=name, source=source, target=target, final=final, replace=replace_all, force=force

@@ -160,9 +160,11 @@ def test_a_column_is_that_of_files_whose_name_is_that_of_a_table(parts: ModelFol
     for name, table in (("a.tsv", b"das Kind\tder Hund\n"), ("a.csv", b"das Kind,der Hund\n")):
         named = Translator(parts, document=Document(format="tsv" if name == "a.tsv" else "csv", column=2))
         assert translator.translate_file(table, name) == named(table.decode()).encode() != table
-    for call in (lambda: translator.translate_file(b"der Hund", "a.md"), lambda: translator("der Hund")):
+    for name in ("a.md", "a.properties"):
         with pytest.raises(UserError, match="column = 2: belongs to the formats tsv and csv"):
-            call()
+            translator.translate_file(b"a = der Hund", name)
+    with pytest.raises(UserError, match="column = 2: belongs to the formats tsv and csv"):
+        translator("der Hund")
     assert named.translate_file(b"der Hund", "a.md") == Translator(parts)("der Hund").encode()
 
 
