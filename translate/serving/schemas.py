@@ -391,8 +391,12 @@ def read_body(kind: type[B], body: bytes, content_type: str, query: bytes) -> B:
 
 
 def _refuse_misspelt(names: Iterable[str], kind: type[Body]) -> None:
-    """Raise RefusedError if a name is almost that of a parameter; others, as those of other servers, are ignored."""
-    unknown = (name for name in names if name not in kind.model_fields and len(name) < _LONGEST_NAME)
+    """Raise RefusedError if a name is almost that of a parameter.
+
+    Others, as those of other servers or of other routes, are ignored.
+    """
+    spelled = {name for body in Body.__subclasses__() for name in body.model_fields}
+    unknown = (name for name in names if name not in spelled and len(name) < _LONGEST_NAME)
     for name in islice(unknown, _MAX_FIELDS):
         if near := difflib.get_close_matches(name, kind.model_fields, n=1, cutoff=0.8):
             raise RefusedError(400, f"Invalid request: there is no parameter {name}; did you mean {near[0]}?")

@@ -121,6 +121,12 @@ def test_a_package_that_unpacks_to_too_much_is_refused(options: ServeOptions, tm
     assert "bytes when unpacked, and at most 15,000 are read" in answer.json()["error"]
 
 
+@pytest.mark.parametrize("name", ["format", "alternatives", "translation"])
+def test_parameters_of_other_routes_are_not_misspelt_ones(server: Live, name: str) -> None:
+    """A `format` is no `formality`: some programs send the same parameters with texts and with files."""
+    assert upload(server, "a.txt", b"der Hund", **{name: "text"}).status_code == 200
+
+
 def test_documents_and_all_files_of_text_are_among_the_formats(server: Live) -> None:
     found = server.http.get("/frontend/settings").json()["supportedFilesFormat"]
     assert {".notes", ".txt", ".markdown", ".mkd", ".qmd", ".html", ".shtml", ".srt", ".csv"} <= {*found}
