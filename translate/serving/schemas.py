@@ -381,11 +381,10 @@ def read_body(kind: type[B], body: bytes, content_type: str, query: bytes) -> B:
     media_type = content_type.lower().partition(";")[0].strip()
     is_json = media_type == "application/json" or media_type.endswith("+json")
     values = _json(body) if is_json else _form(body, media_type, content_type, query)
-    _refuse_misspelt(values, kind)
+    given = {name: value for name, value in values.items() if value not in (None, "", [])}
+    _refuse_misspelt(given, kind)
     try:
-        return kind.model_validate(
-            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json or None
-        )
+        return kind.model_validate(given, strict=is_json or None)
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
 

@@ -268,7 +268,7 @@ def test_a_wrong_method_names_the_right_one(server: Live) -> None:
 
 
 def test_empty_parameters_are_missing_ones(server: Live, translator: Translator) -> None:
-    answer = server.translate(GERMAN, api_key="", format=None, alternatives=None)
+    answer = server.translate(GERMAN, api_key="", format=None, alternatives=None, apikey="")
     assert answer.json() == {"translatedText": translator(GERMAN)}
 
 
