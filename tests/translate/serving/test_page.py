@@ -1020,6 +1020,11 @@ def test_a_page_that_is_loaded_again_keeps_its_text(page: Page, server: Live) ->
     page.reload()
     expect(page.locator("#output")).to_have_text(ENGLISH)
     assert page.input_value("#source-text") == GERMAN
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }; }")
+    translated(page, FOREIGN)
+    page.reload()
+    page.wait_for_selector("#examples li")
+    assert page.input_value("#source-text") == ""
     opened(page, server.url)
     assert page.input_value("#source-text") == ""
 

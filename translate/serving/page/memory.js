@@ -31,9 +31,10 @@ export function keptText() {
   }
 }
 
-/** Keeps a text until the tab is closed. */
+/** Keeps a text, and none that was kept before, until the tab is closed. */
 export function keepText(text) {
   try {
+    sessionStorage.removeItem(`${PREFIX}text`);
     sessionStorage.setItem(`${PREFIX}text`, text);
   } catch {
     // It is longer than the browser allows, or storage is turned off.
