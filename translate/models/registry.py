@@ -96,12 +96,17 @@ def find_model(
     return default
 
 
+def _name_for_code(source: str | None, target: str | None) -> str:
+    """Return the message for the name of a language in the place of its code; "" if there is none."""
+    codes = {name.lower(): code for code, name in known_languages().items()}
+    found = next((codes[asked.lower()] for asked in (source, target) if asked and asked.lower() in codes), None)
+    return f"languages are named by their codes; write {found} for {language_name(found)}" if found else ""
+
+
 def _no_model(source: str | None, target: str | None) -> str:
     """Return the message for languages that no installed model has, or that are none."""
-    codes = {name.lower(): code for code, name in known_languages().items()}
-    for asked in filter(None, (source, target)):
-        if code := codes.get(asked.lower()):
-            return f"languages are named by their codes; write {code} for {language_name(code)}"
+    if said := _name_for_code(source, target):
+        return said
     if source == target:
         return f"both languages are {source}; name the other one, or leave --from or --to out"
     return (
@@ -231,8 +236,9 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
         spec = TranslationSpec.load(folder)
     if not spec.speaks(source, target):
         raise UserError(
-            f"{folder}: translates from {spec.source} to {either(spec.targets)}, not {_wanted(source, target)}; name "
-            "another model, or leave --from and --to out"
+            _name_for_code(source, target)
+            or f"{folder}: translates from {spec.source} to {either(spec.targets)}, not {_wanted(source, target)}; "
+            "name another model, or leave --from and --to out"
         )
 
 

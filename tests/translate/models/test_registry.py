@@ -259,6 +259,12 @@ def test_languages_that_no_model_can_have_get_their_own_message(
     assert str(caught.value) == said
 
 
+def test_names_of_languages_get_the_same_message_for_a_named_model(parts: ModelFolder) -> None:
+    model(parts, "shipped/de-en")
+    with pytest.raises(UserError, match="^languages are named by their codes; write en for English$"):
+        find_model(Path("de-en"), fail, source="de", target="English")
+
+
 def test_a_region_finds_its_own_model_or_else_that_of_the_language(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "user/en-de", "en", "de")
