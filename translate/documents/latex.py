@@ -66,7 +66,8 @@ _POINTS = re.compile(
     "label|index|hspace|pause|color|selectlanguage|fontsize|(?:no)?indent|protect|no(?:line|page)break|hypertarget"
     "|phantomsection|null"
 )
-_STOPS = ("=", ">", "<", "+", "-", "'", "`")  # of tabs
+_TABBING = re.compile(r"\\begin\{tabbing\}(?:(?!\\begin\{tabbing\}).)*?\\end\{tabbing\}", re.DOTALL)
+_STOP = re.compile(r"\\\\|\\[=<>+'`-]")  # of tabs, and a line break
 _LETTERS = re.compile(r"[\"'`^~=.uvHcbdrk]|ss|[oO]|[aA][eE]|[oO][eE]|[aA][aA]|[lLij]|l?dots|text(?:en|em)dash")
 # Macros without arguments; {} may follow one.
 _ALONE = re.compile(
@@ -284,7 +285,7 @@ class _Reader:
     items: list[_Item] = field(default_factory=list)
     held: list[Span] = field(default_factory=list)
     n_pairs: int = 0
-    is_tabbing: bool = False  # whether accents are stops of tabs
+    is_tabbing: bool = False  # whether \> is a stop of tabs; see `_with_stops`
 
     @property
     def text(self) -> str:
@@ -414,9 +415,9 @@ class _Reader:
     def _macro(self, node: Node, stop: int, given: Sequence[Node]) -> None:
         """Read a macro and its arguments."""
         name, last = node.macroname, given[-1] if given else None
-        if self.is_tabbing and name in _STOPS:
+        if self.is_tabbing and name == ">":
             self.end()
-            self._words(node.pos + 1 + len(name), stop)
+            self.nodes(given)  # no arguments
             return
         is_last = _LAST_OF_BLOCKS.fullmatch(name) or (_LAST_OF_SEVERAL.fullmatch(name) and len(given) > 1)
         is_end = _ENDS.fullmatch(name) and name not in self.own
@@ -471,8 +472,6 @@ class _Reader:
             return
         self.end()
         start = self.text.index("}", node.pos) + 1
-        if name in ("tikzpicture", "circuitikz"):
-            self._picture(start, stop)
         nodes = [] if self.code.fullmatch(name) else [one for one in node.nodelist if one is not None]
         while not _WITHOUT_ARGUMENTS.fullmatch(name):
             group = next((one for one in nodes if one.pos == start and _is(one, "LatexGroupNode")), None)
@@ -486,6 +485,8 @@ class _Reader:
                 start += group.len
             else:
                 break
+        if name in ("tikzpicture", "circuitikz"):
+            self._picture(start, stop)
         outer, self.is_tabbing = self.is_tabbing, name == "tabbing"
         self.nodes(nodes, start)
         self.end()
@@ -493,16 +494,25 @@ class _Reader:
 
     def _picture(self, start: int, stop: int) -> None:
         """Read the texts of a picture of TikZ."""
-        self._beside(start, stop, settings=_AXES)
+        place = start
         for before in _BEFORE_NODE.finditer(self.text, start, stop):
             line = self.text[self.text.rfind("\n", start, before.start()) + 1 : before.start()]
-            if not _COMMENTED.search(line):
-                self.nodes(self._inside(before.end()))
+            if before.start() < place or _COMMENTED.search(line):  # in a node, or a comment
+                continue
+            end = self._end_of_label(before.end())
+            if nodes := self._inside(before.end(), end):
+                self._beside(place, before.end(), settings=_AXES)
+                self.nodes(nodes)
                 self.end()
+                place = end
+        self._beside(place, stop, settings=_AXES)
 
-    def _inside(self, start: int) -> list[Node]:
+    def _end_of_label(self, start: int) -> int:
+        """Return where the group of a label ends whose text begins at a place; before that if it is too long."""
+        return start - 1 + _end_of_group(self.text[start - 1 : start + _LONGEST_LABEL], 0)
+
+    def _inside(self, start: int, end: int) -> list[Node]:
         """Return the nodes of a group in a picture; none if it is not LaTeX that can be read."""
-        end = start - 1 + _end_of_group(self.text[start - 1 : start + _LONGEST_LABEL], 0)
         nodes: list[Node] = []
         with contextlib.suppress(self.parse_error):
             nodes, _, _ = self.walk(self.text[:end]).get_latex_nodes(start, stop_upon_closing_brace="}")
@@ -685,7 +695,7 @@ def read(data: bytes, reading: Reading) -> Values:
         theorems=frozenset(_DECLARED_THEOREM.findall(file.text)),
         code=code,
         walk=walk,
-        walker=walk(_without_definitions(_without_code(file.text, code)) + _END),
+        walker=walk(_with_stops(_without_definitions(_without_code(file.text, code))) + _END),
         parse_error=walker.LatexWalkerParseError,
     )
     try:
@@ -736,6 +746,15 @@ def _without_code(text: str, code: re.Pattern[str]) -> str:
             parts += [text[place : begin.end()], "x" * (end - begin.end())]
             place = end
     return _without_code_in_lines("".join([*parts, text[place:]]))
+
+
+def _with_stops(text: str) -> str:
+    """Return a text of the same length in which all stops of tabs are one macro; others would be accents of letters."""
+    return _TABBING.sub(lambda tabbing: _STOP.sub(_stop, tabbing[0]), text)
+
+
+def _stop(stop: re.Match[str]) -> str:
+    return stop[0] if stop[0] == r"\\" else r"\>"
 
 
 def _without_code_in_lines(text: str) -> str:

@@ -405,6 +405,10 @@ def test_the_arguments_of_an_environment_are_no_part_of_its_text(inside: str, ex
         ),
         (r"\part{One} \choice Red \CorrectChoice Blue", ["One", "Red", "Blue"]),
         (r"\begin{tabbing}One \= Two \\ \> Three\end{tabbing}Caf\'e", ["One", "Two", "Three", "Café"]),
+        (
+            "\\begin{tabbing}\\={\\bf One} \\=\\textbf{Two} \\= % comment\nThree \\`{Four}\\kill\\end{tabbing}",
+            ["One", "Two", "Three", "<g1>Four</g1><g4/>"],
+        ),
         (r"See \enquote*{the house} \textcquote[12]{lee}{here}.", ["See <g2>the house</g2> <g6>here</g6>."]),
         (
             r"A word\note{Speak}\nomenclature{$c$}{Speed of light} more",
@@ -499,6 +503,13 @@ def test_the_texts_of_a_picture_are_those_of_its_nodes_and_axes() -> None:
     assert unchanged("a.tex", data) == (data, data)
     assert translated("a.tex", data, upper).lower() == data.lower()
     assert translated("a.tex", data, upper).count(b"comment") == 1
+
+
+def test_each_text_of_a_picture_is_translated_once() -> None:
+    """One in an option or in a node within a node was written twice."""
+    picture = r"\begin{tikzpicture}[title={A title}]\node {\tikz \node {Some words};}; \node {Red}; %s\end{tikzpicture}"
+    data = (picture % r"\begin{axis}[title={\tikz \node {Blue};}, xlabel=Time]\end{axis}").encode()
+    assert translated("a.tex", data, upper).lower() == data.lower()
 
 
 @pytest.mark.parametrize("unit", [r"\node{abc ", r"\node[", "node (", r"\node{$abc}", r"\node[a] (b) at ", "{abc{"])
