@@ -104,7 +104,12 @@ _TEXTS = {
     "v:textpath": ("string",),
 }
 _LONGEST = {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 255, "tooltip": 255}  # for Excel
-_QUOTED = {"formatCode": re.compile(rb"""(?:&quot;|")(?P<text>(?:(?!&quot;)[^"])*+)(?:&quot;|")""")}  # 0 "pieces"
+# Of 0 "pieces"; a mark behind a backslash, an underscore or an asterisk is one character of its own.
+_QUOTED = {
+    "formatCode": re.compile(
+        rb"""[\\_*](?:&quot;|.)|(?:&quot;|")(?P<text>(?:(?!&quot;)[^"])*+)(?:&quot;|")""", re.DOTALL
+    )
+}
 _FORMATS = ("x:numFmt", "c:numFmt")
 _NO_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[[^\]]*\]')
 _SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total

@@ -1110,7 +1110,7 @@ class _Division:
     def _quoted(self, raw: bytes, start: int, pattern: re.Pattern[bytes], quote: str) -> list[Piece]:
         """Return the pieces of the value of an attribute with texts between quotation marks."""
         out, end = list[Piece](), 0
-        spans = [match.span("text") for match in pattern.finditer(raw)]
+        spans = [match.span("text") for match in pattern.finditer(raw) if match["text"] is not None]
         texts = [unescaped(raw[a:b].decode()) for a, b in spans]
         for (a, b), text in zip(spans, texts, strict=True) if any(map(has_word, texts)) else ():
             if sum(map(str.isalpha, text)) > 1:  # "Ja" beside "Nein"
@@ -1139,8 +1139,8 @@ class _Division:
 
 
 def has_word(text: str) -> bool:
-    """Return whether a text has a word, and not only units such as kg and EUR."""
-    return any(not word.isupper() for word in _WORD.findall(text))
+    """Return whether a text has a word, and not only units such as kg, kWh and EUR."""
+    return any(word[1:].islower() for word in _WORD.findall(text))
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

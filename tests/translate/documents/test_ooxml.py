@@ -699,6 +699,8 @@ def test_words_in_formats_of_numbers_are_translated() -> None:
         '"Yes";"Yes";"No"',
         '0.0 "kg"',
         '#,##0 "EUR"',
+        '0.0 "kWh"',
+        '0.0\\";[Red]-0.0\\"',
         "d. mmmm yyyy",
         'h:mm "Uhr"',
     ]
@@ -708,7 +710,7 @@ def test_words_in_formats_of_numbers_are_translated() -> None:
     out = translated(saved(file), "a.xlsx", upper)
     cells = library("openpyxl").load_workbook(BytesIO(out)).active
     expected = ['0 "PIECES";[Red]-0 "NONE & \'NO\'"', '"YES";"YES";"NO"', *formats[2:]]
-    assert [cells.cell(row, 1).number_format for row in range(1, 7)] == expected
+    assert [cells.cell(row, 1).number_format for row in range(1, 1 + len(formats))] == expected
     quoted = translated(saved(file), "a.xlsx", lambda text: f'{text} "x"')
     assert '"pieces \u201dx\u201d"' in library("openpyxl").load_workbook(BytesIO(quoted)).active["A1"].number_format
 
