@@ -268,7 +268,8 @@ def _skeleton(message: str, codes: FindCodes) -> str:
 
 # Codes of programs
 
-_NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")  # of MediaWiki and Chrome; $1.50 is an amount
+# Of MediaWiki and Chrome, counted from $1 on; $1.50 is an amount, and so is $5 alone.
+_NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")
 _OPENING = re.compile(r"\$t\(|[$%#]?\{")
 _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
 
@@ -284,10 +285,16 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
     own += _dates(text)
-    own += [match.span() for match in _NUMBERED.finditer(text)] if "$" in text else []
+    own += _numbered(text) if "$1" in text else []
     if "'{" in text or "'}" in text:
         own += [match.span() for match in _QUOTED_BRACES.finditer(text)]
     return [(a, b) for a, b in outermost([*found, *own, *_nested(text)]) if text[a:b] != "%%"]
+
+
+def _numbered(text: str) -> list[Span]:
+    """Return where the numbered variables of a text are; none without the first one."""
+    found = [match.span() for match in _NUMBERED.finditer(text)]
+    return found if any(text[start:stop] == "$1" for start, stop in found) else []
 
 
 def _nested(text: str) -> Iterator[Span]:
