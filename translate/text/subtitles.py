@@ -107,7 +107,8 @@ def _header(lines: Iterator[str]) -> tuple[list[Piece], Iterator[str]]:
     """Return the pieces of the header of WebVTT, which may state the language, and the other lines."""
     found = list[Piece]()
     for line in lines:
-        if not line.strip() or not (found or line.startswith("WEBVTT")):
+        is_header = bool(line.strip()) and (found or line.startswith("WEBVTT"))
+        if not is_header or "-->" in line:  # a cue may begin without a blank line before it
             return found, chain([line], lines)
         stated = _STATES_LANGUAGE.match(line)
         start, stop = stated.span("code") if stated else (len(line), len(line))

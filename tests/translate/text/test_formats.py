@@ -235,6 +235,8 @@ def test_a_language_in_the_header_of_webvtt_is_a_code() -> None:
     assert "".join(piece.text for piece in pieces) == page
     found = [(piece.text, piece.form) for piece in pieces if piece.translate]
     assert found == [("de-AT", "code"), ("Language: de", "")]
+    (piece,) = (piece for piece in reader("vtt")(["WEBVTT\n", "00:01.000 --> 00:02.000\n", "Ja.\n"]) if piece.translate)
+    assert piece.text == "Ja."  # without a blank line behind the header
 
 
 def test_the_text_of_a_cue_may_have_blank_lines() -> None:
