@@ -24,6 +24,7 @@ from translate.documents.xml import (
 )
 
 Span = tuple[int, int]
+Found = tuple[int, Span]  # the place of a part of an instruction, and where a text is in it
 
 _MAY_HAVE_TEXTS = re.compile(rb">\s*(?:XE|TC|IF|HYPERLINK|MACROBUTTON|FILLIN|ASK|QUOTE)\b", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z]+)(?![A-Za-z])")
@@ -47,13 +48,15 @@ class _Field:
 
     Attributes:
         parts: of its instruction, each with its place in the file; -1 for a field within it.
+        inner: the texts of each field within it, and the number of its part.
         is_open: whether the instruction has not ended.
     """
 
     parts: list[tuple[int, str]] = field(default_factory=list)
+    inner: list[tuple[int, list[Found]]] = field(default_factory=list)
     is_open: bool = True
 
-    def texts(self) -> Iterator[tuple[int, Span]]:
+    def texts(self) -> Iterator[Found]:
         """Yield the place of the part that has a text, and where that is in it; -1 for a text in several parts."""
         code, ends = "".join(text for _, text in self.parts), [*accumulate(len(text) for _, text in self.parts)]
         for start, stop in _texts(code):
@@ -63,6 +66,9 @@ class _Field:
             begin = ends[n - 1] if n else 0
             if any(map(str.isalpha, text)):
                 yield self.parts[n][0] if b <= ends[n] else -1, (a - begin, b - begin)
+        begin = _begin_of_texts(code)
+        for n, found in self.inner:
+            yield from found if ends[n] > begin else ()
 
 
 def texts(
@@ -96,7 +102,11 @@ def texts(
             elif kind == "separate" and opened:
                 opened[-1].is_open = False
             elif kind == "end" and opened:
-                for place, span in opened.pop().texts():
+                inner = [*opened.pop().texts()]
+                if opened and opened[-1].is_open:
+                    opened[-1].inner.append((len(opened[-1].parts) - 1, inner))
+                    continue
+                for place, span in inner:
                     found.setdefault(place, []).append(span)
     if n_divided := len(found.pop(-1, [])):
         report(
@@ -108,14 +118,11 @@ def texts(
 
 def _texts(code: str) -> Iterator[Span]:
     """Yield where the texts of an instruction are."""
-    name = _NAME.match(code)
-    kind = name[1].upper() if name else ""
     if button := _BUTTON.match(code):
         yield button.span("text")
-    arguments = [*_ARGUMENT.finditer(code, name.end())] if name and kind != "MACROBUTTON" else []
+    kind, arguments = _arguments(code)
     if kind == "IF":
-        operator = next((n for n, one in enumerate(arguments) if one[0] in _OPERATORS), len(arguments))
-        yield from (one.span("quoted") for one in arguments[operator + 2 :] if one["quoted"])
+        yield from (one.span("quoted") for one in arguments[_compared(arguments) :] if one["quoted"])
         return
     switches = ["", *(one["switch"] or "" for one in arguments)]
     quoted = [(one.span("quoted"), switch) for switch, one in zip(switches, arguments, strict=False) if one["quoted"]]
@@ -125,6 +132,26 @@ def _texts(code: str) -> Iterator[Span]:
         yield from (level.span() for level in levels)
         if kind != "XE":
             yield a, b
+
+
+def _begin_of_texts(code: str) -> int:
+    """Return where the arguments that are texts begin; a field before that is compared, or names a file or the like."""
+    kind, arguments = _arguments(code)
+    if kind == "IF" and (compared := _compared(arguments)) <= len(arguments):
+        return arguments[compared - 1].end()
+    return 0 if kind in _WITH_TEXT else len(code)
+
+
+def _arguments(code: str) -> tuple[str, list[re.Match[str]]]:
+    """Return the name of a field, and its arguments."""
+    name = _NAME.match(code)
+    kind = name[1].upper() if name else ""
+    return kind, [*_ARGUMENT.finditer(code, name.end())] if name and kind != "MACROBUTTON" else []
+
+
+def _compared(arguments: Sequence[re.Match[str]]) -> int:
+    """Return how many arguments of IF are compared: up to the one behind the operator."""
+    return 2 + next((n for n, one in enumerate(arguments) if one[0] in _OPERATORS), len(arguments))
 
 
 def units(atoms: Sequence[Atom], place: Place, spans: Sequence[Span]) -> list[Piece]:
