@@ -239,7 +239,9 @@ def masked_part(number: Number, source: str, source_language: str, target_langua
     is_quantity = bool(what.values) and not what.is_name
     if is_quantity and own and target and own.separators and target.separators:
         run = source[number.run_start : number.run_stop]  # a number, a range or a ratio
-        if all(part.isdecimal() or _is_written(part, own) for part in _JOINT.split(run)):
+        parts = _JOINT.split(run)
+        is_phone = re.match(r"0\d+-", run) is not None  # not with a slash, whose copy `missing` may refuse
+        if not is_phone and all(part.isdecimal() or _is_written(part, own) for part in parts):
             text = text.replace(run, _rewritten(run, own, target))
     return start, stop, text
 
