@@ -111,7 +111,7 @@ _QUOTED = {
     )
 }
 _FORMATS = ("x:numFmt", "c:numFmt")
-_NO_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[[^\]]*\]')
+_NO_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[[^\[\]]*\]')
 _SHOWN_NAMES = ("name", "totalsRowLabel")  # of a column of a table: its header, and the label of its total
 _LONGEST_NAME = 255  # characters
 _WORD = re.compile(r"[^\W\d_]{2}")

@@ -112,7 +112,7 @@ _NAME_OF_FILTER = re.compile(r"(?:\A|;;)\s*(?P<text>[^;|()<>{}\n]*?)\s*\((?=[^()
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
 # Of MediaWiki: {{PLURAL:$1|one page|$1 pages}}, {{GENDER:$2|his|her|their}}; a form may be that of a number, 0=none
 _FORMS_OF_WIKI = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*(?P<forms>(?:\|[^{}|]*)+)\}\}")
-_FORM_OF_WIKI = re.compile(r"\|\s*(?:\d+\s*=)?\s*(?P<text>[^|]*?)\s*(?=[|}])")
+_FORM_OF_WIKI = re.compile(r"\|\s*(?:\d+\s*=)?\s*(?P<text>(?:[^\s|}]++|\s++(?![|}]))*+)")
 # Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
 _SIGN = re.compile(
     rf"[\u27e6`<&@{{[_%$*/\\#|\d\u20e3\u00b2\u00b3\u00ab\u0294{_PARTS['signs']}{_PARTS['face']}]|--|BIC|SWIFT|www\.|\.(?:\w|\.{{6}})"

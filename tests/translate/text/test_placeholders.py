@@ -341,6 +341,10 @@ def test_the_forms_of_a_wiki_are_texts(code: str, forms: list[str]) -> None:
     assert with_branches(code, forms) == code
 
 
+def test_spaces_in_the_forms_of_a_wiki_take_linear_time() -> None:
+    assert grows_linearly(lambda n: branches("{{PLURAL:$1|a" + " " * n + "b}}"), 2**11, 2**13)
+
+
 @pytest.mark.parametrize(
     ("choice", "forms"),
     [
