@@ -60,27 +60,22 @@ _WAYS: Sequence[tuple[Callable[[str], str], str]] = (
 )
 
 
-class Headings:
-    """The headings of a text, and the names that they get by their translations.
+class Targets:
+    """What the links of a text name, which may stand behind them."""
 
-    Attributes:
-        texts: the headings in their order.
-    """
+    may_link: re.Pattern[str]  # matches in a line that may have such a link
 
     def __init__(self) -> None:
-        self.texts = list[str]()
-        self._names: dict[str, str] | None = None
         self._fence: re.Pattern[str] | None = None
-        self._line, self._is_alone = "", False  # the line before, and whether a blank one is before that
 
     def watched(self, lines: Iterator[str]) -> Iterator[str]:
-        """Yield the lines; all of them are read before the first one that links to a heading."""
+        """Yield the lines; all of them are read before the first one that may have a link."""
         waiting = deque[str]()
         has_read_all = False
         while line := waiting.popleft() if waiting else next(lines, ""):
             if not has_read_all:
                 self._see(line)
-                if _TARGET.search(line):
+                if self.may_link.search(line):
                     has_read_all = True
                     for following in lines:
                         self._see(following)
@@ -88,13 +83,39 @@ class Headings:
             yield line
 
     def _see(self, line: str) -> None:
-        """Keep the heading that a line is, or that it underlines."""
-        heading = None
+        """Keep the target that a line is."""
+        raise NotImplementedError
+
+    def _is_code(self, line: str) -> bool:
+        """Return whether a line is in a block of code, or begins or ends one."""
         if self._fence is not None:
             self._fence = None if self._fence.match(line) else self._fence
-            line = ""
-        elif fence := _FENCE.match(line):
+            return True
+        if fence := _FENCE.match(line):
             self._fence = re.compile(rf"\s*{fence[1][0]}{{{len(fence[1])},}}\s*\Z")
+        return fence is not None
+
+
+class Headings(Targets):
+    """The headings of a text, and the names that they get by their translations.
+
+    Attributes:
+        texts: the headings in their order.
+    """
+
+    may_link = _TARGET
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = list[str]()
+        self._names: dict[str, str] | None = None
+        self._line, self._is_alone = "", False  # the line before, and whether a blank one is before that
+
+    def _see(self, line: str) -> None:
+        """Keep the heading that a line is, or that it underlines."""
+        heading = None
+        if self._is_code(line):
+            line = ""
         elif match := _HEADING.match(line):
             heading = match["text"]
         elif self._is_alone and self._line.strip() and _UNDERLINE.match(line):

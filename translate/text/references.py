@@ -5,10 +5,9 @@ Their translation would name no definition. While they are translated, they have
 """
 
 import re
-from collections import deque
-from collections.abc import Iterator
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+from translate.text.headings import Targets
+
 _DEFINITION = re.compile(r"[ >]{0,9}\[(?P<label>[^\[\]^@][^\[\]]{0,300})\]:[ \t]*(?:\S|\Z)")
 _MAY_REFER = re.compile(r"\[[^\[\]]*(?:\](?:\[\]|(?![(\[]))|\Z)")
 _LINK = re.compile(r"(?<![\]\\\w])\[(?P<text>[^\[\]^@!][^\[\]]{0,300})\](?P<empty>\[\])?(?![\[({])")
@@ -16,34 +15,20 @@ _ALONE, _BEFORE_EMPTY = "\ue000", "\ue001"
 _WRITTEN_OUT = re.compile(r"(?:\[(?P<text>[^\[\]]*))?\]\[(?P<mark>[\ue000\ue001])(?P<label>[^\[\]]*)\]")
 
 
-class References:
+class References(Targets):
     """The definitions of a text."""
 
-    def __init__(self) -> None:
-        self._labels = set[str]()
-        self._fence: re.Pattern[str] | None = None
+    may_link = _MAY_REFER
 
-    def watched(self, lines: Iterator[str]) -> Iterator[str]:
-        """Yield the lines; all of them are read before the first one that may refer to a definition."""
-        waiting = deque[str]()
-        has_read_all = False
-        while line := waiting.popleft() if waiting else next(lines, ""):
-            if not has_read_all:
-                self._see(line)
-                if _MAY_REFER.search(line):
-                    has_read_all = True
-                    for following in lines:
-                        self._see(following)
-                        waiting.append(following)
-            yield line
+    def __init__(self) -> None:
+        super().__init__()
+        self._labels = set[str]()
 
     def _see(self, line: str) -> None:
         """Keep the label of the definition that a line begins."""
-        if self._fence is not None:
-            self._fence = None if self._fence.match(line) else self._fence
-        elif fence := _FENCE.match(line):
-            self._fence = re.compile(rf"\s*{fence[1][0]}{{{len(fence[1])},}}\s*\Z")
-        elif (definition := _DEFINITION.match(line)) and re.search(r"[^\W\d_]", definition["label"]):
+        if self._is_code(line):
+            return
+        if (definition := _DEFINITION.match(line)) and re.search(r"[^\W\d_]", definition["label"]):
             self._labels.add(_label(definition["label"]))
 
     def refers(self, text: str) -> bool:
