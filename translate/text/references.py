@@ -9,7 +9,7 @@ import re
 from translate.text.headings import Targets
 
 _DEFINITION = re.compile(r"[ >]{0,9}\[(?P<label>[^\[\]^@][^\[\]]{0,300})\]:[ \t]*(?:\S|\Z)")
-_MAY_REFER = re.compile(r"\[[^\[\]]*(?:\](?:\[\]|(?![(\[]))|\Z)")
+_MAY_REFER = re.compile(r"\[(?![\^@!]|(?:[^\w\[\]]|[\d_])*+\])[^\[\]]*(?:\](?:\[\]|(?![(\[]))|\Z)")
 _LINK = re.compile(r"(?<![\]\\\w])\[(?P<text>[^\[\]^@!][^\[\]]{0,300})\](?P<empty>\[\])?(?![\[({])")
 _ALONE, _BEFORE_EMPTY = "\ue000", "\ue001"
 _WRITTEN_OUT = re.compile(r"(?:\[(?P<text>[^\[\]]*))?\]\[(?P<mark>[\ue000\ue001])(?P<label>[^\[\]]*)\]")

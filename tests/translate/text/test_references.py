@@ -54,7 +54,14 @@ def test_a_text_that_stays_is_written_as_it_was(parts: list[str]) -> None:
     assert shortened(references.written_out(text)) == text
 
 
-@pytest.mark.parametrize("unit", ["[a", "[", "]", "[a] ", "[b][", "![a][]", "[\n"])
+def test_brackets_that_are_no_links_do_not_wait_for_the_rest_of_a_text() -> None:
+    lines = iter(["> [!NOTE]\n", "A note[^1] of [@lee] in [1].\n", "- [ ] Next\n", "Last\n"])
+    watched = References().watched(lines)
+    assert [next(watched) for _ in range(3)]
+    assert next(lines) == "Last\n"
+
+
+@pytest.mark.parametrize("unit", ["[a", "[", "[1 ", "]", "[a] ", "[b][", "![a][]", "[\n"])
 def test_long_texts_take_linear_time(unit: str) -> None:
     def work(n: int) -> None:
         references = References()
