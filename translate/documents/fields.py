@@ -34,7 +34,7 @@ _ARGUMENT = re.compile(
     re.DOTALL,
 )
 _OPERATORS = ("=", "<>", "<", ">", "<=", ">=")
-# Fields of which the last argument without a switch is a text, and the switches before others.
+# Fields whose last argument without a switch is a text, and the switches before other texts.
 _WITH_TEXT = ("XE", "TC", "FILLIN", "ASK", "QUOTE")
 _SWITCHES = {"XE": "t", "HYPERLINK": "o", "FILLIN": "d", "ASK": "d"}
 _BUTTON = re.compile(r"\s*MACROBUTTON\s+\S+\s+(?P<text>\S.*)", re.DOTALL | re.IGNORECASE)

@@ -292,9 +292,10 @@ def _take_space(mark: _Mark, text: str) -> None:
 
 
 def _spaced(text: str, place: int, mark: str) -> tuple[int, str]:
-    """Return place and mark, without its own white space between two spaces of the text, and where the text has none.
+    """Return the place of a mark, and the mark as it is written there.
 
-    There a word and its full stop would come apart.
+    Its own white space is left out between two spaces of the text, and where the text has none: it would be between a
+    word and its full stop.
     """
     before, after = text[max(0, place - 2) : place], text[place : place + 2]
     if mark[:1].isspace() and after:
