@@ -665,7 +665,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page, server: Live) -> None:
         document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true})); }""",
         limit + 2**20,
     )
-    expect(page.locator("#files li")).to_contain_text(f"too large: this server takes files of {limit:,} bytes.")
+    expect(page.locator("#files li")).to_contain_text(f"too large: this server takes files of up to {limit:,} bytes.")
     assert not [url for url in sent if "translate_file" in url]
 
 
@@ -696,7 +696,7 @@ def test_what_the_server_says_ends_as_a_sentence(page: Page, error: str) -> None
 def test_errors_are_shown_in_plain_words(page: Page) -> None:
     problem = page.locator("#problem")
     write(page, "a" * (LIMIT + 1))
-    expect(problem).to_have_text(f"The text is too long: this server translates {LIMIT} characters at a time.")
+    expect(problem).to_have_text(f"The text is too long: this server translates up to {LIMIT} characters at a time.")
     expect(page.locator("#count")).to_have_class(re.compile("over"))
     page.route("**/translate", lambda route: route.abort())
     write(page, GERMAN)

@@ -56,8 +56,8 @@ export function reasons(flags) {
 }
 
 const PATTERNS = [
-  [/exceeds text limit \((\d+)\)/, (n) => t`The text is too long: this server translates ${number(n)} characters at a time.`],
-  [/exceeds size limit \((\d+)\)/, (n) => t`The file is too large: this server takes files of ${number(n)} bytes.`],
+  [/exceeds text limit \((\d+)\)/, (n) => t`The text is too long: this server translates up to ${number(n)} characters at a time.`],
+  [/exceeds size limit \((\d+)\)/, (n) => t`The file is too large: this server takes files of up to ${number(n)} bytes.`],
   [/^([\w-]+) is not supported$/, (code) => t`No model on this server translates ${languageName(code)}.`],
   [/contact the server operator/, () => t`This server needs an API key.`],
   [/^Invalid API key/, () => t`The API key is wrong or was revoked.`],
@@ -65,7 +65,7 @@ const PATTERNS = [
   [/file format not supported/, () => t`This kind of file cannot be translated.`],
   [/empty file/, () => t`The file is empty.`],
   [/^Internal error$/, () => t`The server made a mistake. Its log says more.`],
-  [/^Slowdown: (\d+) characters/, (n) => t`Too much text: this server translates ${number(n)} characters a minute.`],
+  [/^Slowdown: (\d+) characters/, (n) => t`Too much text: this server translates up to ${number(n)} characters a minute.`],
   [/^Slowdown: (\d+)/, (n) => t`Too many requests: this server answers ${number(n)} a minute.`],
 ];
 
