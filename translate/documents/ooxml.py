@@ -132,9 +132,8 @@ _NAMING = re.compile(
     r"(?:spreadsheetml\.(?:worksheet|table|pivotCacheDefinition|sheet\.main|template\.main)|ms-excel\.slicerCache)\+xml$"
 )
 _WORKBOOK = re.compile(r"spreadsheetml\.(?:sheet|template)\.main\+xml$")
-_LANGUAGES = re.compile(
-    r"(?:wordprocessingml\.styles|\.settings|presentationml\.presentation\.main)\+xml$"
-)  # parts without texts
+# Parts without texts, which name languages.
+_LANGUAGES = re.compile(r"(?:wordprocessingml\.styles|\.settings|presentationml\.presentation\.main)\+xml$")
 _CONTROLS = re.compile(
     r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
 )
