@@ -43,7 +43,7 @@ SLOW = (
 )  # fmt: skip
 # Programs that tests do not start, because they install or download something or need several processes.
 NOT_RUN = (
-    "pip", "python3 -m venv", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=",
+    "pip", "npm", "python3 -m venv", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=",
     "ray start", "translate import", "translate serve", "translate models add", "translate models update",
     "translate models remove", "translate --model opus",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """Export a model to CTranslate2, Hugging Face or Argos Translate.
+    """Export a model to CTranslate2, Hugging Face, Argos Translate or ONNX.
 
     The export is kept only if it translates sentences as the model does.
     """
@@ -22,8 +22,8 @@ class ExportOptions:
     model: NamedModel
     out: Annotated[Path, option(FILES, "PATH", "The new folder, or NAME.argosmodel.")]
     format: Annotated[
-        Literal["ctranslate2", "marian", "argos"],
-        option(OUTPUT, "FORMAT", "ctranslate2, marian (Hugging Face) or argos."),
+        Literal["ctranslate2", "marian", "argos", "onnx"],
+        option(OUTPUT, "FORMAT", "ctranslate2, marian (Hugging Face), argos or onnx."),
     ]
     int8: Annotated[bool, flag(OUTPUT, "--int8", "Store weights in 8 bits; not for marian.")] = False
     sentences: CheckedOn = None
@@ -35,11 +35,11 @@ def run(options: ExportOptions) -> None:
     Raises UserError if there is no such model, if `out` exists, if the format cannot represent the architecture, if the
     engine's package is not installed, or if the exported model differs; nothing is then left at `out`.
     """
-    from translate.exchange import argos_package, ctranslate2_folder, marian
+    from translate.exchange import argos_package, ctranslate2_folder, marian, onnx_folder
 
     out, int8 = options.out, options.int8
     if int8 and options.format == "marian":
-        raise UserError("--int8 needs --format ctranslate2 or argos; leave it out")
+        raise UserError("--int8 needs --format ctranslate2, argos or onnx; leave it out")
     model_folder.refuse_existing(out)
     original = model_folder.ModelFolder.open(registry.locate(options.model, say))
     texts = sentences_for_check(options.sentences, original.spec.source)
@@ -47,6 +47,8 @@ def run(options: ExportOptions) -> None:
         proof = marian.export(original, out, texts)
     elif options.format == "argos":
         proof = argos_package.export(original, out, texts, int8=int8)
+    elif options.format == "onnx":
+        proof = onnx_folder.export(original, out, texts, int8=int8)
     else:
         proof = ctranslate2_folder.export(original, out, texts, int8=int8)
     say(

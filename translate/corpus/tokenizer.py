@@ -193,6 +193,11 @@ class Tokenizer:
         pieces = self._proto().pieces
         return {piece.piece: (i, piece.score) for i, piece in enumerate(pieces) if piece.type == piece.NORMAL}
 
+    @property
+    def symbols(self) -> list[str]:
+        """The placeholders and tags, which are tokens wherever they are in a text."""
+        return [piece.piece for piece in self._proto().pieces if piece.type == piece.USER_DEFINED]
+
     def _proto(self) -> Any:
         from sentencepiece import sentencepiece_model_pb2 as schema
 

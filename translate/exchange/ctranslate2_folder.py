@@ -10,19 +10,22 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
-from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
+from translate.exchange.verification import (
+    Ids,
+    Proof,
+    compare,
+    n_positions,
+    require_close,
+    require_equal,
+    token_log_probs,
+)
 from translate.files import new_folder
 from translate.inference.ctranslate2_engine import package
 from translate.models import conversion
 from translate.models.folder import ModelFolder, write_text_parts, writing
 
 TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
-TOLERANCE_INT8 = 0.05  # of the mean; 8 bits change the log-probabilities a little
-
-_POSITIONS = 1024  # at least, for sinusoids, which have no limit
 
 
 def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
@@ -52,11 +55,7 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
     require_equal(proof, TOLERANCE, "log-probabilities of tokens")
     if int8:
         proof = _written(folder, new, texts, int8=True)
-        if not proof.mean <= TOLERANCE_INT8:
-            raise UserError(
-                f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
-                "leave --int8 out"
-            )
+        require_close(proof)
     write_text_parts(folder.tokenizer, folder.spec, new)
     return proof
 
@@ -70,11 +69,6 @@ def _written(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool
     )
     exported = CTranslate2Folder(new, folder.tokenizer)
     return compare(folder, exported, token_log_probs, texts, n_positions(config))
-
-
-def n_positions(config: ModelConfig) -> int:
-    """Return the number of positions of an export: all learned ones, or enough sinusoids for every sentence."""
-    return config.max_positions or max(config.max_length, _POSITIONS)
 
 
 class CTranslate2Folder:

@@ -222,19 +222,20 @@ def _write_model(model: Transformer, decoding: SearchConfig, folder: Path) -> No
     missing, unexpected = marian.load_state_dict(state, strict=False)
     if unexpected or any("embed_positions" not in name for name in missing):
         raise UserError(f"transformers {transformers.__version__} has other Marian weights; install another version")
+    never = [[config.pad], [config.bos]]
     marian.generation_config = transformers.GenerationConfig(
-        **(_beams(decoding) if decoding.beam_size > 1 else {}),  # transformers saves none of these for greedy search
-        max_length=config.max_length,
-        bad_words_ids=[[config.pad], [config.bos]],
-        **_ids(config),
+        **generation_settings(decoding, config), bad_words_ids=never
     )
     with quiet_transformers():
         marian.save_pretrained(folder)
 
 
-def _beams(decoding: SearchConfig) -> dict[str, Any]:
-    """Return the settings of beam search for generation."""
-    return {
+def generation_settings(decoding: SearchConfig, config: ModelConfig) -> dict[str, Any]:
+    """Return the settings of generation_config.json for a search and an architecture."""
+    settings: dict[str, Any] = {"max_length": config.max_length, **_ids(config)}
+    if decoding.beam_size == 1:  # transformers saves none of the others then
+        return settings
+    return settings | {
         "num_beams": decoding.beam_size,
         # Marian divides by length^penalty, which is similar to the paper's ((5 + length) / 6)^alpha.
         "length_penalty": {"gnmt": decoding.alpha, "average": 1.0, "none": 0.0}[decoding.length_penalty],
@@ -251,16 +252,20 @@ def _ids(config: ModelConfig) -> dict[str, int]:
 
 def marian_config(config: ModelConfig) -> Any:
     """Return the `MarianConfig` of an architecture."""
-    return _transformers().MarianConfig(
-        **{theirs: getattr(config, ours) for theirs, ours in SETTINGS.items()},
-        decoder_vocab_size=config.vocab_size,
-        decoder_attention_heads=config.n_heads,
-        decoder_ffn_dim=config.d_ff,
-        scale_embedding=True,
-        share_encoder_decoder_embeddings=config.tying == "all",
-        tie_word_embeddings=config.tying != "none",
+    return _transformers().MarianConfig(**marian_settings(config))
+
+
+def marian_settings(config: ModelConfig) -> dict[str, Any]:
+    """Return the settings of config.json for an architecture."""
+    return {theirs: getattr(config, ours) for theirs, ours in SETTINGS.items()} | {
+        "decoder_vocab_size": config.vocab_size,
+        "decoder_attention_heads": config.n_heads,
+        "decoder_ffn_dim": config.d_ff,
+        "scale_embedding": True,
+        "share_encoder_decoder_embeddings": config.tying == "all",
+        "tie_word_embeddings": config.tying != "none",
         **_ids(config),
-    )
+    }
 
 
 def marian_state(model: Transformer) -> State:

@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from transformer.config import SearchConfig
+from transformer.config import ModelConfig, SearchConfig
 from transformer.model import Transformer
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from transformer.search.scoring import score_ids
@@ -27,6 +27,9 @@ from translate.models.folder import ModelFolder, not_finite
 
 Ids = Sequence[Sequence[int]]
 
+TOLERANCE_INT8 = 0.05  # of the mean of log-probabilities; 8 bits change them a little
+
+_POSITIONS = 1024  # of sinusoids at least, which have no limit
 _BATCH = 20  # sentences
 # Both models differ from the exact values: the original by the measured rounding, the other one by about as much, or
 # more if its kernels add in a less favourable order. Measured largest differences are 0.03 to 2.0 times the rounding
@@ -43,6 +46,11 @@ _SEED = 1
 def sentences(source: str | None) -> Sequence[str]:
     """Return 100 sentences of the built-in grammar: English ones if `source` is "en", else German ones."""
     return tuple(pair[1 if source == "en" else 0] for pair in grammar.generate("test", _N_SENTENCES, _SEED))
+
+
+def n_positions(config: ModelConfig) -> int:
+    """Return the number of positions of an export: all learned ones, or enough sinusoids for every sentence."""
+    return config.max_positions or max(config.max_length, _POSITIONS)
 
 
 class Exported(Protocol):
@@ -191,4 +199,13 @@ def require_equal(proof: Proof, tolerance: float, what: str) -> None:
             f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({allowed:.0e} is "
             f"allowed), and {proof.n_sentences - proof.n_same} of {proof.n_sentences} sentences translate differently; "
             "nothing was written, please report it"
+        )
+
+
+def require_close(proof: Proof) -> None:
+    """Raise UserError unless a model with int8 weights is close to the original."""
+    if not proof.mean <= TOLERANCE_INT8:
+        raise UserError(
+            f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
+            "leave --int8 out"
         )

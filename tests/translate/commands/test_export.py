@@ -33,7 +33,7 @@ def test_a_model_is_exported_and_the_check_is_reported(
     ("arguments", "named"),
     [
         ("--format marian --int8", "--int8 needs"),
-        ("--format onnx", "--format"),
+        ("--format gguf", "--format"),
         ("--format argos", "end in .argosmodel"),
         ("--format marian --sentences gone.de", "gone.de"),
         ("--format marian --sentences blank.de", "blank.de: has no sentence"),

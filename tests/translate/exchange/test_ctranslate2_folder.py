@@ -12,7 +12,7 @@ from tests.translate.exchange.plain import spm
 from transformer.config import ModelConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange import ctranslate2_folder
+from translate.exchange import verification
 from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
 from translate.inference.translator import open_engine
@@ -112,7 +112,7 @@ def test_a_model_that_differs_is_refused_and_leaves_no_files(
 ) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     if int8:
-        monkeypatch.setattr(ctranslate2_folder, "TOLERANCE_INT8", 1e-9)
+        monkeypatch.setattr(verification, "TOLERANCE_INT8", 1e-9)
     else:
         monkeypatch.setattr(conversion, "_NEVER", 1.0)
     with pytest.raises(UserError, match="int8" if int8 else "is not the original"):
