@@ -15,7 +15,9 @@ def model(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tiny_parts(BASE, tokenizer, tmp_path / "model").folder
 
 
-@pytest.mark.parametrize(("package", "format"), [("ctranslate2", "ctranslate2"), ("transformers", "marian")])
+@pytest.mark.parametrize(
+    ("package", "format"), [("ctranslate2", "ctranslate2"), ("transformers", "marian"), ("onnxruntime", "onnx")]
+)
 def test_a_model_is_exported_and_the_check_is_reported(
     package: str, format: str, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

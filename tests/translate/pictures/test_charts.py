@@ -41,16 +41,22 @@ def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+VALUES = [[[[2, 5.0], [4, 3.0]], [[2, 4.0]]], [[[2, 1.5], [4, 2.5]]]]
+
+
+def values(lines: list[dict]) -> list[list[object]]:
+    """The points of each curve of loss and BLEU."""
+    return [[line.get_xydata().tolist() for line in axes.lines] for axes in learning_curves({"one": lines}).axes]
+
+
 def test_curves_are_the_values_of_the_run() -> None:
-    loss, bleu = learning_curves({"one": LINES}).axes
-    assert [line.get_xydata().tolist() for line in loss.lines] == [[[2, 5.0], [4, 3.0]], [[2, 4.0]]]
-    assert [line.get_xydata().tolist() for line in bleu.lines] == [[[2, 1.5], [4, 2.5]]]
+    assert values(LINES) == VALUES
 
 
 @pytest.mark.parametrize("value", ["x", [], True, 1e308, float("inf")])
 def test_values_that_are_no_measurement_are_left_out(value: object) -> None:
     damaged = [*LINES, {"kind": "valid", "step": 6, "nll": value, "bleu": value}]
-    assert rendered(learning_curves({"r": damaged}), "svg") == rendered(learning_curves({"r": LINES}), "svg")
+    assert values(damaged) == VALUES
 
 
 def test_without_bleu_there_is_one_chart() -> None:
