@@ -29,7 +29,7 @@ in translation.
 import random
 import re
 import string
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -116,9 +116,9 @@ class Augmenter:
         self.names = [*names]
         self._seen_names = {*names}
 
-    def __call__(self, pairs: Iterable[Pair], before: Iterable[Pair] = ()) -> Iterator[Pair]:
-        """Yield each pair of a source with its placeholders, followed by its variants; `before` is that of `vary`."""
-        return self.vary(map(self.outline, pairs), map(self.outline, before))
+    def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield each pair of a source with its placeholders, followed by its variants."""
+        return self.vary(map(self.outline, pairs))
 
     def outline(self, tagged: Pair) -> "Outline":
         """Return what variants of a pair and of later ones are made of; it depends on this pair alone."""
@@ -216,16 +216,6 @@ class Augmenter:
         least, greatest = _JOINED_WORDS
         return ceil(least + (greatest - least) * draw / rate) if draw < rate else 0
 
-    def context(self, pairs: Iterable[Pair]) -> "Context":
-        """Return what the variants of later pairs of the source depend on, without making those of these pairs."""
-        words, wanted, last = bytearray(), bytearray(), deque[Pair](maxlen=MOST_JOINED)
-        for outline in map(self.outline, pairs):
-            self.collect_names(outline.names)
-            words.append(outline.words)
-            wanted.append(outline.wanted)
-            last.append(outline.pair)
-        return Context(self.names, bytes(words), bytes(wanted), [*last])
-
 
 class Outline(NamedTuple):
     """What variants of a pair and of later ones are made of.
@@ -277,21 +267,6 @@ class Outlines(NamedTuple):
         for i, (tagged, words, wanted) in enumerate(zip(pairs, self.words, self.wanted, strict=True)):
             tag, pair = untagged(tagged)
             yield Outline(tag, pair, self.shown.get(i, pair), self.names.get(i, ()), words, wanted)
-
-
-class Context(NamedTuple):
-    """What the variants of later pairs depend on.
-
-    Attributes:
-        names: that `names` may use, in the order of their first use.
-        words, wanted: those of the `Outline` of each pair.
-        last: the last pairs, at least as many as are ever joined.
-    """
-
-    names: list[str]
-    words: bytes
-    wanted: bytes
-    last: list[Pair]
 
 
 class SentenceRun(Generic[T]):

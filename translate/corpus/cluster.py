@@ -7,24 +7,27 @@ to be joined at the beginning of a part; and the sample for the tokenizer by num
 """
 
 import itertools
+import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 from translate.cluster import Dataset, ObjectRef, PartIndex, Shared
 from translate.config.schema import DataConfig, Source
-from translate.corpus.augmentation import MOST_JOINED, Context, SentenceRun
-from translate.corpus.cleaning import CHUNK, Report, Verdicts, kept
-from translate.corpus.sources import Pair, below, describe, pair_lines, read_pairs
-from translate.corpus.stages import CleanPairs, Encoded, Encoder, Recipe
-from translate.corpus.tokenizer import TextSize, Tokenizer, sampled
+from translate.corpus import stages
+from translate.corpus.augmentation import MOST_JOINED, Outline, Outlines, SentenceRun
+from translate.corpus.cleaning import CHUNK, Keys, Report, Verdicts, kept
+from translate.corpus.sources import Pair, below, describe, read_pairs
+from translate.corpus.stages import CleanPairs, Decided, Encoded, Encoder, Part, Recipe, Varied
+from translate.corpus.tokenizer import Tokenizer, sampled
 
 Pairs = Sequence[Pair]
+OutlinedPart = tuple[Part, Outlines]
 
 
 def clean(recipe: Recipe, folder: Path, *, chunk: int = CHUNK) -> CleanPairs:
@@ -38,11 +41,11 @@ def clean(recipe: Recipe, folder: Path, *, chunk: int = CHUNK) -> CleanPairs:
     """
     recipe = _with_full_paths(recipe)
     read = Dataset.read([_Read(source, recipe.config.data, chunk) for source in recipe.sources])
-    judged = read.map(_Judge(recipe)).materialize()
+    judged = read.map(_Judge(recipe, chunk)).materialize()
     verdicts = Shared(_final(recipe, judged))
-    report, names, contexts = _outlined(judged.map(_Outline(recipe, verdicts, chunk)))
+    report, names, contexts = _outlined(judged.map(_Outline(recipe, verdicts)))
     varied = judged.map(_Vary(recipe, verdicts, ObjectRef(names), contexts)).materialize()
-    return _OnCluster(varied, report)
+    return _OnCluster(recipe, report, varied)
 
 
 def _with_full_paths(recipe: Recipe) -> Recipe:
@@ -69,16 +72,15 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Judge:
-    """Applies the rules that need no other pair, and makes the keys for the one that does."""
+    """Does `stages.judge`; the outlines stay with the pairs."""
 
     recipe: Recipe
+    chunk: int
 
-    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[Pairs, Any]:
-        cleaner = self.recipe.cleaner()
-        verdicts = cleaner.verdicts(pairs, keep_identical=self.recipe.sources[part.source].keep_identical)
-        digests = cleaner.digests(pairs, verdicts)
-        cleaner.drop_overlaps(verdicts, pairs)
-        return pairs, (verdicts, digests)
+    def __call__(self, index: PartIndex, pairs: Pairs) -> tuple[OutlinedPart, tuple[Verdicts, Keys]]:
+        part = Part(index.source, index.number * self.chunk + 1, pairs)
+        verdicts, digests, outlines = stages.judge(self.recipe, part)
+        return (part, outlines), (verdicts, digests)
 
 
 def _final(recipe: Recipe, judged: Dataset) -> Iterator[tuple[PartIndex, Verdicts]]:
@@ -91,28 +93,45 @@ def _final(recipe: Recipe, judged: Dataset) -> Iterator[tuple[PartIndex, Verdict
             bar.update(len(verdicts))
 
 
+class _Context(NamedTuple):
+    """What the variants of later pairs depend on.
+
+    Attributes:
+        names: of the pairs, each once, in the order of their first use.
+        words, wanted: those of the `Outline` of each pair that is kept.
+        last: the last outlines, at least as many as are ever joined.
+    """
+
+    names: list[str]
+    words: bytes
+    wanted: bytes
+    last: list[Outline]
+
+
 @dataclass(frozen=True)
 class _Outline:
     """Counts what is dropped, and finds what the variants of later pairs depend on."""
 
     recipe: Recipe
     verdicts: Shared
-    chunk: int
 
-    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, tuple[Report, Context]]:
-        report, verdicts = Report(), self.verdicts[part]
-        report.add(describe(self.recipe.sources[part.source]), part.number * self.chunk + 1, pairs, verdicts)
-        return None, (report, self.recipe.augmenter().context(kept(pairs, verdicts)))
+    def __call__(self, index: PartIndex, value: OutlinedPart) -> tuple[None, tuple[Report, _Context]]:
+        (part, outlines), report, verdicts = value, Report(), self.verdicts[index]
+        report.add(describe(self.recipe.sources[part.source]), part.start, part.pairs, verdicts)
+        own = [*kept(outlines.with_pairs(part.pairs), verdicts)]
+        names = [*dict.fromkeys(name for outline in own for name in outline.names)]
+        words, wanted = bytes(outline.words for outline in own), bytes(outline.wanted for outline in own)
+        return None, (report, _Context(names, words, wanted, own[-MOST_JOINED:]))
 
 
 def _outlined(outlines: Dataset) -> tuple[Report, list[str], Shared]:
     """Return the report, all names, and by part the number of names before it and the pairs that it continues."""
     report, names = Report(), dict[str, None]()
-    contexts: list[tuple[PartIndex, tuple[int, Pairs]]] = []
-    run, last = SentenceRun[None](), deque[Pair]()
+    contexts: list[tuple[PartIndex, tuple[int, list[Outline]]]] = []
+    run, last = SentenceRun[None](), deque[Outline]()
     for part, (dropped, context) in outlines.notes():
         if part.number == 0:
-            run, last = SentenceRun[None](), deque[Pair](maxlen=MOST_JOINED)
+            run, last = SentenceRun[None](), deque[Outline](maxlen=MOST_JOINED)
         n_before = len(run.items)
         contexts.append((part, (len(names), [*last][len(last) - n_before :])))
         report.extend(dropped)
@@ -125,42 +144,30 @@ def _outlined(outlines: Dataset) -> tuple[Report, list[str], Shared]:
 
 @dataclass(frozen=True)
 class _Vary:
-    """Leaves out what was dropped, and adds variants."""
+    """Does `stages.vary`; the lines stay in the cluster."""
 
     recipe: Recipe
     verdicts: Shared
     names: ObjectRef
     contexts: Shared
 
-    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[Pairs, Any]:
-        n_names, before = self.contexts[part]
-        augmenter = self.recipe.augmenter(self.names.get()[:n_names])
-        varied = list(augmenter(kept(pairs, self.verdicts[part]), before))
-        return varied, (len(varied), TextSize.of(pair_lines(varied)), augmenter.added, augmenter.refused)
+    def __call__(self, index: PartIndex, value: OutlinedPart) -> tuple[bytes, Varied]:
+        (part, outlines), (n_names, before) = value, self.contexts[index]
+        names = self.names.get()[:n_names]
+        varied = stages.vary(self.recipe, Decided(part, self.verdicts[index], outlines, names, before))
+        return varied.lines, varied._replace(lines=b"")
 
 
-class _OnCluster:
-    """Pairs that are stored in the cluster; see `translate.corpus.stages.CleanPairs`."""
+class _OnCluster(CleanPairs):
+    """Pairs that are stored in the cluster, as JSON lines."""
 
-    def __init__(self, parts: Dataset, report: Report) -> None:
-        self.report = report
-        self.counts: list[int] = []
-        self.added: dict[str, int] = {}
-        self.refused = 0
+    def __init__(self, recipe: Recipe, report: Report, parts: Dataset) -> None:
+        super().__init__(recipe, report)
         self._parts = parts
         self._n_pairs: list[tuple[PartIndex, int]] = []
-        self._size = TextSize(0, 0)
-        for part, (n_pairs, size, added, refused) in parts.notes():
-            if part.number == 0:
-                self.counts.append(0)
-            self.counts[-1] += n_pairs
-            self._n_pairs.append((part, n_pairs))
-            self._size = TextSize.total([self._size, size])
-            self.added = {kind: self.added.get(kind, 0) + n for kind, n in added.items()}
-            self.refused += refused
-
-    def size(self) -> TextSize:
-        return self._size
+        for part, varied in parts.notes():
+            self.count(varied)
+            self._n_pairs.append((part, varied.n_pairs))
 
     def sample(self, n: int) -> Iterator[str]:
         chosen = sampled(2 * sum(self.counts), n)
@@ -182,9 +189,10 @@ class _Sample:
 
     masks: Shared
 
-    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, list[str]]:
-        mask = np.unpackbits(self.masks[part], count=2 * len(pairs))
-        return None, [*itertools.compress(itertools.chain.from_iterable(pairs), mask.tolist())]
+    def __call__(self, part: PartIndex, lines: bytes) -> tuple[None, list[str]]:
+        sentences = [*itertools.chain.from_iterable(map(json.loads, lines.splitlines()))]
+        mask = np.unpackbits(self.masks[part], count=len(sentences))
+        return None, [*itertools.compress(sentences, mask.tolist())]
 
 
 class _Encode:
@@ -193,5 +201,5 @@ class _Encode:
     def __init__(self, serialized: bytes) -> None:
         self._encoder = Encoder(serialized)
 
-    def __call__(self, part: PartIndex, pairs: Pairs) -> tuple[None, Encoded | None]:
-        return None, self._encoder(pairs) if pairs else None
+    def __call__(self, part: PartIndex, lines: bytes) -> tuple[None, Encoded | None]:
+        return None, self._encoder.encode(lines.splitlines()) if lines else None

@@ -224,7 +224,7 @@ def _build(
     _check_not_empty(config, report, n_pairs - n_replayed, n_replayed)
     write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
-        n_used = min(config.tokenizer.max_sentences, affordable(found.size(), 2 * n_pairs))
+        n_used = min(config.tokenizer.max_sentences, affordable(found.size, 2 * n_pairs))
         tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *source_tags(config)})
         release_memory()  # all that SentencePiece used
     tokenizer.save(folder / "tokenizer.model")

@@ -8,11 +8,12 @@ bytes as their result.
 
 import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,27 +114,38 @@ class EncodedSide(NamedTuple):
 Encoded = tuple[EncodedSide, EncodedSide]
 
 
-class CleanPairs(Protocol):
+class CleanPairs(ABC):
     """The training pairs after cleaning, with their variants, in the order of the sources.
 
-    Attributes:
+    Args:
         report: what was dropped.
+
+    Attributes:
         counts: number of pairs by source.
         added: number of variants by kind.
         refused: number of variants that are held out.
+        size: of the pairs as JSON lines.
     """
 
-    report: Report
-    counts: list[int]
-    added: dict[str, int]
-    refused: int
+    def __init__(self, recipe: Recipe, report: Report) -> None:
+        self.report = report
+        self.counts = [0 for _ in recipe.sources]
+        self.added = dict(recipe.augmenter().added)
+        self.refused = 0
+        self.size = TextSize(0, 0)
 
-    def size(self) -> TextSize:
-        """Return the size of the pairs as JSON lines."""
+    def count(self, varied: "Varied") -> None:
+        """Add a part to the numbers."""
+        self.counts[varied.source] += varied.n_pairs
+        self.size = TextSize.total([self.size, varied.size])
+        self.added = {kind: n + varied.added[kind] for kind, n in self.added.items()}
+        self.refused += varied.refused
 
+    @abstractmethod
     def sample(self, n: int) -> Iterator[str]:
         """Yield the `translate.corpus.tokenizer.sample` of `n` of their sentences, sources and targets in turn."""
 
+    @abstractmethod
     def encoded(self, tokenizer: Tokenizer) -> Iterator[Encoded]:
         """Yield the token ids of all pairs, some thousand pairs at a time; the pairs may be gone afterwards."""
 
@@ -165,36 +177,24 @@ def _peek(parts: Iterator[Part]) -> tuple[int, Iterator[Part]]:
     return n_pairs, itertools.chain(first, parts)
 
 
-class _InFile:
-    """Pairs in a file; see `CleanPairs`."""
+class _InFile(CleanPairs):
+    """Pairs in a file."""
 
     def __init__(self, recipe: Recipe, file: Path, n_workers: int | None) -> None:
-        self.report = Report()
-        self.counts = [0 for _ in recipe.sources]
-        self.added = dict(recipe.augmenter().added)
-        self.refused = 0
-        self._file, self._n_workers, self._size = file, n_workers, TextSize(0, 0)
+        super().__init__(recipe, Report())
+        self._file, self._n_workers = file, n_workers
         n_pairs, parts = _peek(recipe.parts())
         with (
             Workers(_worthwhile(n_pairs) if n_workers is None else n_workers, recipe) as workers,
             file.open("wb") as lines,
             tqdm(desc="cleaning", unit=" pairs", disable=None, leave=False) as bar,
         ):
-            parts, known = itertools.tee(parts)  # `decided` needs the pairs of those that workers have at the moment
-            judged = workers.map(_judge, parts)
-            for varied in workers.map(_vary, _decided(recipe, zip(known, judged, strict=True), self.report)):
+            parts, known = itertools.tee(parts)  # `_decided` needs the pairs of those that workers have at the moment
+            judged = workers.map(judge, parts)
+            for varied in workers.map(vary, _decided(recipe, zip(known, judged, strict=True), self.report)):
                 lines.write(varied.lines)
-                self._add(varied)
+                self.count(varied)
                 bar.update(varied.n_pairs)
-
-    def _add(self, varied: "_Varied") -> None:
-        self.counts[varied.source] += varied.n_pairs
-        self._size = TextSize.total([self._size, varied.size])
-        self.added = {kind: n + varied.added[kind] for kind, n in self.added.items()}
-        self.refused += varied.refused
-
-    def size(self) -> TextSize:
-        return self._size
 
     def sample(self, n: int) -> Iterator[str]:
         chosen = sampled(2 * sum(self.counts), n)
@@ -212,13 +212,13 @@ class _InFile:
             tqdm(total=n_pairs, desc="encoding", unit=" pairs", disable=None, leave=False) as bar,
         ):
             chunks = iter(lambda: [*itertools.islice(lines, CHUNK)], [])
-            for encoded in workers.map(_encode_lines, chunks):
+            for encoded in workers.map(Encoder.encode, chunks):
                 yield encoded
                 bar.update(len(encoded[0].lengths))
         self._file.unlink()
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
     """What the rules say of a part that need no other pair, and the outlines of the pairs that these rules keep."""
 
     verdicts: Verdicts
@@ -226,7 +226,8 @@ class _Judged(NamedTuple):
     outlines: Outlines
 
 
-def _judge(recipe: Recipe, part: Part) -> _Judged:
+def judge(recipe: Recipe, part: Part) -> Judged:
+    """Apply the rules that need no other pair, and outline the pairs that they keep."""
     cleaner, pairs = recipe.cleaner(), part.pairs
     verdicts = cleaner.verdicts(pairs, keep_identical=recipe.sources[part.source].keep_identical)
     digests = cleaner.digests(pairs, verdicts)
@@ -234,10 +235,10 @@ def _judge(recipe: Recipe, part: Part) -> _Judged:
     outlines = zip(
         kept(range(len(pairs)), verdicts), map(recipe.augmenter().outline, kept(pairs, verdicts)), strict=True
     )
-    return _Judged(verdicts, digests, Outlines.of(outlines, len(pairs)))
+    return Judged(verdicts, digests, Outlines.of(outlines, len(pairs)))
 
 
-class _Decided(NamedTuple):
+class Decided(NamedTuple):
     """A part with the verdicts of all rules, and what variants depend on: names before it, and pairs to join."""
 
     part: Part
@@ -247,7 +248,7 @@ class _Decided(NamedTuple):
     before: list[Outline]
 
 
-def _decided(recipe: Recipe, judged: Iterable[tuple[Part, _Judged]], report: Report) -> Iterator[_Decided]:
+def _decided(recipe: Recipe, judged: Iterable[tuple[Part, Judged]], report: Report) -> Iterator[Decided]:
     """Drop duplicates, count what is dropped, and remember what the variants of later pairs depend on."""
     cleaner, augmenter, run = recipe.cleaner(), recipe.augmenter(), SentenceRun[Outline]()
     for part, (verdicts, digests, outlines) in judged:
@@ -255,13 +256,13 @@ def _decided(recipe: Recipe, judged: Iterable[tuple[Part, _Judged]], report: Rep
             run = SentenceRun[Outline]()
         cleaner.drop_duplicates(verdicts, digests)
         report.add(describe(recipe.sources[part.source]), part.start, part.pairs, verdicts)
-        yield _Decided(part, verdicts, outlines, [*augmenter.names], [*run.items])
+        yield Decided(part, verdicts, outlines, [*augmenter.names], [*run.items])
         for outline in kept(outlines.with_pairs(part.pairs), verdicts):
             augmenter.collect_names(outline.names)
             run.add(outline, outline.words, outline.wanted)
 
 
-class _Varied(NamedTuple):
+class Varied(NamedTuple):
     """The pairs of a part with their variants, as JSON lines."""
 
     source: int
@@ -272,16 +273,13 @@ class _Varied(NamedTuple):
     refused: int
 
 
-def _vary(recipe: Recipe, decided: _Decided) -> _Varied:
+def vary(recipe: Recipe, decided: Decided) -> Varied:
+    """Leave out the pairs that were dropped, and add variants."""
     part, verdicts, outlines, names, before = decided
     augmenter = recipe.augmenter(names)
     varied = [*augmenter.vary(kept(outlines.with_pairs(part.pairs), verdicts), before)]
     lines = pair_lines(varied)
-    return _Varied(part.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
-
-
-def _encode_lines(encoder: "Encoder", lines: Sequence[bytes]) -> Encoded:
-    return encoder([*map(json.loads, lines)])
+    return Varied(part.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
 
 
 def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
@@ -303,9 +301,9 @@ class Encoder:
     def _words(self) -> WordEncoder:
         return WordEncoder(Tokenizer(self._serialized))
 
-    def __call__(self, pairs: Sequence[Pair]) -> Encoded:
-        """Return the token ids of pairs, of which there must be one."""
-        src, tgt = (self._side(texts) for texts in zip(*pairs, strict=True))
+    def encode(self, lines: Sequence[bytes]) -> Encoded:
+        """Return the token ids of pairs in JSON lines, of which there must be one."""
+        src, tgt = (self._side(texts) for texts in zip(*map(json.loads, lines), strict=True))
         return src, tgt
 
     def _side(self, texts: Sequence[str]) -> EncodedSide:

@@ -55,7 +55,7 @@ def experiment(
 
 def everything(found: CleanPairs, tokenizer: Tokenizer) -> tuple[object, ...]:
     """All that a corpus is made of."""
-    counts = found.report.as_dict(), found.counts, found.added, found.refused, found.size()
+    counts = found.report.as_dict(), found.counts, found.added, found.refused, found.size
     sampled = [list(found.sample(n)) for n in (1, 7, 10_000)]
     encoded = list(found.encoded(tokenizer))
     sides = [

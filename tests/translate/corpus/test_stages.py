@@ -41,7 +41,7 @@ def test_parts_of_any_size_give_the_pairs_of_whole_sources(
     assert found.counts == [*map(len, pairs)]
     assert (found.added, found.refused) == (augmenter.added, augmenter.refused)
     assert [*found.sample(10**6)] == [*chain.from_iterable(chain.from_iterable(pairs))]
-    assert found.size() == TextSize.of((root / "train.jsonl").read_bytes())
+    assert found.size == TextSize.of((root / "train.jsonl").read_bytes())
 
 
 def many(n: int) -> list[Pair]:
