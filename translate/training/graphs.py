@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from transformer.model import Transformer
 from translate.corpus.batches import Batch
 from translate.training.distributed import full
-from translate.training.update import BatchLengths, Update, Updater
+from translate.training.update import Update, Updater
 
 Work = Callable[[], None]
 
@@ -59,8 +59,7 @@ class GraphUpdater(Updater):
         for batch in micro_batches:
             recorded.backward(batch)
         recorded.update()
-        lengths = [BatchLengths(batch.src_lengths, batch.tgt_lengths) for batch in micro_batches]
-        return Update(recorded.values_3.clone(), n_src + n_tgt, lengths)
+        return Update(recorded.values_3.clone(), n_src + n_tgt)
 
     def warm_up(self, batch: Batch) -> None:
         """Compute and discard the gradients of the largest batch to expect; see `Updater.warm_up`."""

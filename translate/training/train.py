@@ -42,7 +42,7 @@ from translate.training.distributed import SINGLE_PROCESS, Ranks, Replica, joine
 from translate.training.optimizer import Ema, new_optimizer
 from translate.training.plan import Plan, Start, make_plan
 from translate.training.reporting import ADVICE, Reporter
-from translate.training.update import MAX_SKIPPED, Meter, OomSplitter, StepStats, Updater
+from translate.training.update import MAX_SKIPPED, Meter, OomSplitter, StepStats, Updater, update_flops
 from translate.training.validation import ValidationScores, Validator
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
@@ -272,7 +272,7 @@ def train(state: TrainState, parts: TrainingParts) -> None:
     if config.tensorboard:
         parts.reporter.open_tensorboard()
     _warn_of_settings(state, parts)
-    meter = Meter(parts.trained.model.config, n_passes=2 if config.r_drop else 1, clock=parts.clock)
+    meter = Meter(parts.clock)
     started, save_seconds = parts.clock() - state.seconds, 60 * config.save_minutes
     updates = prefetched(parts.feed.updates(state.position))
     stopping, progress = stop_signals(parts.say, ranks.size == 1), parts.reporter.progress(state, schedule.last_step)
@@ -335,7 +335,8 @@ def _update(
     parts.replica.model.train()
     start = parts.clock()
     update = parts.updater.step(batches, parts.schedule.lr(state.step + 1))
-    meter.add(update, parts.clock() - start)
+    seconds, n_passes = parts.clock() - start, 2 if parts.config.r_drop else 1
+    meter.add(update, n_passes * update_flops(parts.trained.model.config, batches), seconds)
     state.step += 1
     state.position = position
     state.n_batches += parts.feed.batches_per_update

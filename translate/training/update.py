@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import ModelConfig
@@ -64,8 +63,7 @@ class Updater:
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        lengths = [BatchLengths(batch.src_lengths, batch.tgt_lengths) for batch in micro_batches]
-        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt, lengths)
+        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self.optimizer.found_inf = (~update.finite).float()  # type: ignore[attr-defined]
@@ -119,24 +117,15 @@ class Update:
     Attributes:
         values_3: loss, nll and grad_norm of `StepStats`, in float64.
         n_tokens: source and target tokens of all ranks together, padding not counted.
-        lengths: of the batches of this rank.
     """
 
     values_3: Tensor
     n_tokens: int
-    lengths: Sequence["BatchLengths"] = ()
 
     @property
     def finite(self) -> Tensor:
         """`StepStats.finite`, on the device."""
         return self.values_3.isfinite().all()
-
-
-class BatchLengths(NamedTuple):
-    """The tokens of each sentence of a batch, int64."""
-
-    src_lengths: NDArray[np.int64]
-    tgt_lengths: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -298,8 +287,6 @@ class Meter:
     """Counts of the work and time of updates; their statistics stay on the device until `read_stats`, without a wait.
 
     Attributes:
-        model: gives the operations of an update.
-        n_passes: forward and backward passes of each batch.
         clock: returns seconds.
         unread: the updates since the last read.
         n_skipped: updates in a row whose loss or gradient was not finite; it stays at MAX_SKIPPED.
@@ -308,8 +295,6 @@ class Meter:
             since the last line of the metrics, without validation and saving.
     """
 
-    model: ModelConfig
-    n_passes: int = 1
     clock: Callable[[], float] = time.monotonic
     unread: list[Update] = field(default_factory=list)
     n_skipped: int = 0
@@ -318,19 +303,19 @@ class Meter:
     flops: int = 0
     seconds: float = 0.0
 
-    def add(self, update: Update, seconds: float) -> None:
-        """Count an update that took `seconds`."""
+    def add(self, update: Update, flops: int, seconds: float) -> None:
+        """Count an update that took `flops` operations of this rank, and `seconds`."""
         self.unread.append(update)
         self.tokens += update.n_tokens
+        self.flops += flops
+        self.unsaved_flops += flops
         self.seconds += seconds
 
     def read_stats(self) -> list[StepStats]:
         """Return the statistics of the updates since the last call; the host waits for the device."""
-        start, updates = self.clock(), self.unread
-        found = read_stats(updates)
+        start = self.clock()
+        found = read_stats(self.unread)
         self.seconds += self.clock() - start
-        flops = self.n_passes * update_flops(self.model, [each for update in updates for each in update.lengths])
-        self.flops, self.unsaved_flops = self.flops + flops, self.unsaved_flops + flops
         for stats in found:
             if self.n_skipped < MAX_SKIPPED:  # once reached, the run ends, also if a finite update followed
                 self.n_skipped = 0 if stats.finite else self.n_skipped + 1
@@ -353,8 +338,8 @@ class Meter:
         }
 
 
-def update_flops(config: ModelConfig, batches: Sequence[Batch | BatchLengths]) -> int:
-    """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
+def update_flops(config: ModelConfig, batches: Sequence[Batch]) -> int:
+    """Return the operations of an update on these batches: three times `cost.forward_flops` of every sentence pair.
 
     Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
     """
