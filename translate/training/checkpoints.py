@@ -25,7 +25,6 @@ from torch import Tensor
 
 from transformer.checkpoint_io import average, load_tensors, load_weights
 from transformer.config import CheckpointError
-from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position
 from translate.errors import Say, UserError, reason
@@ -126,7 +125,7 @@ class Checkpoints:
             return TrainState()
         folder, state = newest
         if not ranks.is_first:
-            state = load_checkpoint(folder, self._output.model, self.optimizer, ranks.rank)
+            state = self._load(folder)
         if self._ema:
             self._ema.load(folder / "ema.safetensors")
         self.saved_step, self.saved_seconds = state.step, state.seconds
@@ -141,10 +140,7 @@ class Checkpoints:
 
     def _restore_newest(self) -> tuple[Path, TrainState] | None:
         for folder in reversed(folders(self._root)):
-            state = self._unless_damaged(
-                folder, lambda folder: load_checkpoint(folder, self._output.model, self.optimizer)
-            )
-            if state is not None:
+            if (state := self._unless_damaged(folder, self._load)) is not None:
                 return folder, state
         if any(self._root.glob("damaged-step-*")):  # see `set_aside`
             raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
@@ -152,6 +148,22 @@ class Checkpoints:
         if self._run.model.exists() or "checkpoint" in [record.get("kind") for record in self._run.records()[:-1]]:
             raise UserError(f"{self._root}: the checkpoints are gone; restore them, or begin another run with --run")
         return None
+
+    def _load(self, folder: Path) -> TrainState:
+        """Restore model, optimizer and random generators, and return the rest of the state.
+
+        A rank that did not exist at the save keeps its own generators. Raises CheckpointError if a file is not the one
+        that was saved, UserError if another version wrote the state.
+        """
+        values, path = verify(folder)["state"], folder / "model.safetensors"
+        load_weights(self._output.model, load_tensors(path), path)
+        _restore_optimizer(self.optimizer, load_tensors(folder / "optimizer.safetensors"), self._ranks.rank)
+        if unknown := sorted(values.keys() - {key.name for key in fields(TrainState)}):
+            raise UserError(
+                f"{folder / 'state.json'}: written by another version, as this one does not know its "
+                f"{', '.join(unknown)}; resume with the version that wrote it"
+            )
+        return TrainState(**{**values, "position": Position(*values["position"])})
 
     def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
         """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
@@ -162,30 +174,39 @@ class Checkpoints:
             return None
 
     def save(self, state: TrainState, *, scheduled: bool, at_end: bool = False) -> None:
-        """Write a checkpoint, see `save_checkpoint`, and delete those no longer needed."""
+        """Write a checkpoint, and delete those no longer needed.
+
+        Args:
+            scheduled: whether averaging may use this checkpoint; others only protect against loss.
+            at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
+
+        Raises UserError if a file cannot be written; older checkpoints are then unchanged.
+        """
         generators = self._ranks.gather(random_generators())
         state.n_ranks = self._ranks.size
+        meta = {"format": FORMAT, "scheduled": scheduled, "at_end": at_end, "state": asdict(state)}
 
         def write() -> None:
-            save_checkpoint(
-                self._root,
-                self._write_weights,
-                self.optimizer,
-                state,
-                scheduled=scheduled,
-                at_end=at_end,
-                generators=generators,
-            )
+            self._write(self._root / name_of(state.step), meta, generators)
             self._prune(state)
 
         self._ranks.on_rank_0(write)
         self.saved_step, self.saved_seconds = state.step, state.seconds
 
-    def _write_weights(self, folder: Path) -> None:
-        """Write a model folder, and the moving average if there is one."""
-        write_model(self._output.model, self._output.tokenizer, self._output.spec, folder)
-        if self._ema:
-            self._ema.save(folder / "ema.safetensors")
+    def _write(self, folder: Path, meta: dict[str, Any], generators: Sequence[Generators]) -> None:
+        """Write one checkpoint; `generators` are those of each rank."""
+        try:
+            with new_folder(folder, replace=True, durable=True) as partial:
+                write_model(self._output.model, self._output.tokenizer, self._output.spec, partial)
+                if self._ema:
+                    self._ema.save(partial / "ema.safetensors")
+                save_file(_optimizer_tensors(self.optimizer, generators), partial / "optimizer.safetensors")
+                sealed = meta | {"sha256": {path.name: sha256(path) for path in sorted(partial.iterdir())}}
+                write_json(partial / "state.json", {**sealed, "digest": json_sha256(sealed)})
+        except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
+            raise UserError(
+                f"{folder}: cannot save the checkpoint: {reason(error)}; earlier checkpoints are untouched"
+            ) from error
 
     def load_final(self, state: TrainState) -> list[int]:
         """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
@@ -273,70 +294,6 @@ def set_aside(folder: Path) -> Path:
     aside = folder.with_name(f"damaged-{folder.name}")
     _discard(aside)
     return folder.rename(aside)
-
-
-def save_checkpoint(
-    root: Path,
-    write_model: Callable[[Path], None],
-    optimizer: torch.optim.Optimizer,
-    state: TrainState,
-    *,
-    scheduled: bool,
-    at_end: bool = False,
-    generators: Sequence[Generators],
-) -> Path:
-    """Write one checkpoint and return its folder.
-
-    Args:
-        write_model: writes the model folder's files, and others, into a folder.
-        scheduled: whether averaging may use this checkpoint; others only protect against loss.
-        at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
-        generators: random generators of each rank.
-
-    Raises UserError if a file cannot be written; older checkpoints are then unchanged.
-    """
-    folder = root / name_of(state.step)
-    try:
-        with new_folder(folder, replace=True, durable=True) as partial:
-            write_model(partial)
-            tensors = _optimizer_tensors(optimizer, generators)
-            save_file(tensors, partial / "optimizer.safetensors")
-            hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
-            meta = {
-                "format": FORMAT,
-                "scheduled": scheduled,
-                "at_end": at_end,
-                "state": asdict(state),
-                "sha256": hashes,
-            }
-            write_json(partial / "state.json", {**meta, "digest": json_sha256(meta)})
-    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        raise UserError(
-            f"{folder}: cannot save the checkpoint: {reason(error)}; earlier checkpoints are untouched"
-        ) from error
-    return folder
-
-
-def load_checkpoint(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
-    """Restore model, optimizer and random generators, and return the rest of the state.
-
-    Args:
-        model, optimizer: receive the saved values.
-        rank: whose random generators to restore; a rank that did not exist at the save keeps its own.
-
-    Raises CheckpointError if a file is not the one that was saved, UserError if another version wrote the state.
-    """
-    meta = verify(folder)
-    path = folder / "model.safetensors"
-    load_weights(model, load_tensors(path), path)
-    _restore_optimizer(optimizer, load_tensors(folder / "optimizer.safetensors"), rank)
-    values = meta["state"]
-    if unknown := sorted(values.keys() - {key.name for key in fields(TrainState)}):
-        raise UserError(
-            f"{folder / 'state.json'}: written by another version, as this one does not know its {', '.join(unknown)}; "
-            "resume with the version that wrote it"
-        )
-    return TrainState(**{**values, "position": Position(*values["position"])})
 
 
 def verify(folder: Path) -> dict[str, Any]:

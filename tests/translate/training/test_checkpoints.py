@@ -13,26 +13,18 @@ from safetensors import SafetensorError
 from transformer.config import CheckpointError
 from translate.errors import UserError
 from translate.files import json_sha256
-from translate.models.folder import write_model
 from translate.training import checkpoints
-from translate.training.checkpoints import TrainState
+from translate.training.checkpoints import name_of
 
 
 def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
+def save_at(trainer, step: int) -> Path:
     trainer.state.step = step
-    root = trainer.run.checkpoints
-    return checkpoints.save_checkpoint(
-        root,
-        lambda folder: write_model(trainer.model, trainer.parts.prepared.tokenizer, trainer.parts.trained.spec, folder),
-        trainer.parts.checkpoints.optimizer,
-        trainer.state,
-        scheduled=scheduled,
-        generators=[checkpoints.random_generators()],
-    )
+    trainer.parts.checkpoints.save(trainer.state, scheduled=True)
+    return trainer.run.checkpoints / name_of(step)
 
 
 NO_SPACE = "No space left on device"
@@ -135,11 +127,8 @@ def test_a_checkpoint_restores_everything(toy):
     trainer = toy.trainer("run", max_steps=5, valid_every=2)
     trainer.train()
     drawn = torch.rand(7)
-    folder = checkpoints.folders(trainer.run.checkpoints)[-1]
-    other = toy.trainer("other")
-    state = checkpoints.load_checkpoint(folder, other.model, other.parts.checkpoints.optimizer)
-    assert isinstance(state, TrainState)
-    assert dataclasses.replace(state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
+    other = toy.trainer("run", max_steps=5, valid_every=2, resume=True)
+    assert dataclasses.replace(other.state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
     assert torch.rand(7).equal(drawn)
     a, b = (
         trainer.parts.checkpoints.optimizer.state_dict()["state"],
@@ -160,12 +149,12 @@ def test_a_step_that_is_damaged_again_is_set_aside_in_place_of_the_first(tmp_pat
         assert (aside / "state.json").read_text(encoding="utf-8") == content
 
 
-def test_pruning_keeps_the_given_checkpoints(toy):
-    trainer = toy.trainer("run")
-    root = trainer.run.checkpoints
-    folders = [save_at(trainer, step) for step in (1, 2, 3, 5, 7)]
-    checkpoints.prune(root, {folders[0], folders[3]})
-    assert names(root) == ["step-00000001", "step-00000005"]
+def test_pruning_keeps_the_given_checkpoints(tmp_path):
+    folders = [tmp_path / name_of(step) for step in (1, 2, 3, 5, 7)]
+    for folder in folders:
+        folder.mkdir()
+    checkpoints.prune(tmp_path, {folders[0], folders[3]})
+    assert names(tmp_path) == ["step-00000001", "step-00000005"]
 
 
 def test_a_leftover_of_a_killed_save_is_not_a_checkpoint_and_is_removed(toy):

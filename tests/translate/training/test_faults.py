@@ -21,6 +21,7 @@ from translate.commands.main import main
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoints
+from translate.training.checkpoints import Checkpoints
 from translate.training.reporting import TIMED
 
 FILES = (*model_folder.FILES, "optimizer.safetensors", "state.json")
@@ -56,14 +57,14 @@ def test_a_disk_that_fills_during_a_save_loses_only_that_save(toy, monkeypatch, 
     toy.trained("whole")
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
-    save = checkpoints.save_checkpoint
+    save = Checkpoints.save
 
     def fill(*arguments, **options):
         with files_limited_to(size - 1 if trainer.state.step == 8 else 2**30):
             save(*arguments, **options)
 
     with monkeypatch.context() as full:
-        full.setattr(checkpoints, "save_checkpoint", fill)
+        full.setattr(Checkpoints, "save", fill)
         with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
             trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]
@@ -270,7 +271,7 @@ def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
         raise InterruptedError
 
     with monkeypatch.context() as killed:
-        killed.setattr(checkpoints, "save_checkpoint", die)
+        killed.setattr(Checkpoints, "save", die)
         with pytest.raises(InterruptedError):
             trainer.train()
     toy.trainer("run", resume=True, **too_long).train()

@@ -12,6 +12,7 @@ from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import UserError
 from translate.training import checkpoints
+from translate.training.checkpoints import Checkpoints
 from translate.training.train import preflight
 from translate.training.update import Updater
 from translate.training.validation import Validator
@@ -97,8 +98,6 @@ def test_a_lack_of_memory_in_a_validation_or_a_save_is_one_sentence(toy, monkeyp
 
     monkeypatch.chdir(toy.folder)
     Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
-    monkeypatch.setattr(
-        *{"validator": (Validator, "scores"), "checkpoints": (checkpoints, "save_checkpoint")}[place], fail
-    )
+    monkeypatch.setattr(*{"validator": (Validator, "scores"), "checkpoints": (Checkpoints, "save")}[place], fail)
     assert main(["train", "toy.json"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("translate: runs/toy: the model and a batch do not fit")
