@@ -23,7 +23,6 @@ from translate.training.distributed import SINGLE_PROCESS, Ranks
 from translate.training.update import UNSPLIT, OomSplitter, batch_loss
 
 Collate = Callable[[EncodedPairs, Index], Batch]
-Nll = Callable[[Transformer, Sequence[Batch]], float]
 
 SAMPLE = 256  # sentences for the source gain
 
@@ -70,7 +69,8 @@ class ValidationScores:
     Attributes:
         nll: negative log-likelihood in nats a target token.
         bleu: BLEU of translations by greedy search; None if it is not measured.
-        source_gain: see `SourceGain`; None if all sentences have the same source.
+        source_gain: the loss with wrong sources minus that with the right ones, nats a token; None if all sentences
+            have the same source.
     """
 
     nll: float
@@ -119,14 +119,15 @@ class Validator:
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
         found = batches_by_length(pairs, short, config.batch_tokens)
         self.batches = [collate(pairs, index) for index in found]
-        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate, self._nll)
+        self._exchanged = with_exchanged_sources(pairs, np.concatenate(found), config.batch_tokens, collate)
 
     def scores(self, model: Transformer) -> ValidationScores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
         nll = self._nll(model, self.batches)
         score = self._score_bleu
         bleu = None if score is None else self._ranks.on_rank_0(lambda: score(self._sample))
-        return ValidationScores(nll, bleu, self._source_gain(model))
+        losses = [self._nll(model, batches) for batches in self._exchanged or ()]
+        return ValidationScores(nll, bleu, losses[0] - losses[1] if losses else None)
 
     def warm_up(self, model: Transformer, beyond: int = 0) -> None:
         """Score the largest batch and discard the result, so that a lack of memory shows before training.
@@ -139,37 +140,28 @@ class Validator:
             self._nll(model, [largest] * self._ranks.size)
 
 
-class SourceGain:
-    """The gain from the sources: the loss with wrong sources minus the loss with the right ones.
+def with_exchanged_sources(
+    pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate
+) -> tuple[list[Batch], list[Batch]] | None:
+    """Return batches of some pairs with wrong sources, and with the right ones; None if all have the same source.
 
     The wrong source of a sentence is that of its neighbour in order of length, so that its length tells little. The
     choice of sentences depends on the data alone.
 
     Args:
-        pairs: the validation set.
-        order: its pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
+        order: the pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
         batch_tokens: padded tokens a side in one batch.
         make: makes a batch of the pairs in an index.
-        nll: the loss of a model on batches; see `mean_nll`.
     """
+    order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
+    src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
+    exchanged = src[-1:] + src[:-1]
 
-    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate, nll: Nll) -> None:
-        self._nll = nll
-        order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
-        src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
-        self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
-        self._differ = src[-1:] + src[:-1] != src
+    def batches(sources: list[list[int]]) -> list[Batch]:
+        made = EncodedPairs.of(sources, tgt)
+        return [make(made, index) for index in batches_by_length(made, np.arange(made.n_pairs), batch_tokens)]
 
-    @staticmethod
-    def _batches(src: list[list[int]], tgt: list[list[int]], batch_tokens: int, make: Collate) -> list[Batch]:
-        pairs = EncodedPairs.of(src, tgt)
-        return [make(pairs, index) for index in batches_by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
-
-    def __call__(self, model: Transformer) -> float | None:
-        """Return the gain in nats a target token, None if all sentences have one source."""
-        if not self._differ:
-            return None
-        return self._nll(model, self._wrong) - self._nll(model, self._right)
+    return None if exchanged == src else (batches(exchanged), batches(src))
 
 
 def perplexity(nll: float) -> float:
