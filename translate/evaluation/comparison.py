@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from translate.evaluation.scores import Scores, Test, check_counts, metrics, paired_scores
+from translate.evaluation.scores import Scores, Test, metrics, paired_scores
 
 if TYPE_CHECKING:
     from sacrebleu import BLEU
@@ -324,11 +324,7 @@ def by_length(
     Args:
         references: one for each line; their number of words is the length.
         words: splits a line.
-
-    Raises UserError if there are no lines or their numbers differ.
     """
-    for lines in outputs:
-        check_counts(lines, references)
     found = indices([len(words(line)) for line in references], LENGTHS)
     buckets = []
     for i, label in enumerate(labels(LENGTHS)):
@@ -346,11 +342,7 @@ def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole:
     Args:
         values: of each sentence, by system.
         whole: the values are integers.
-
-    Raises UserError if there are no sentences or their numbers differ.
     """
-    for of in values:
-        check_counts(of, values[0])
     counts = [Counter(indices(of, bounds)) for of in values]
     used = [i for count in counts for i in count]
     names = labels(bounds, whole=whole)
@@ -369,11 +361,7 @@ def by_frequency(
         outputs: words of each line, by system.
         references: words of each line.
         frequencies: of words in the training text or the references.
-
-    Raises UserError if there are no lines or their numbers differ.
     """
-    for lines in outputs:
-        check_counts(lines, references)
     per_system = [_matches(lines, references, frequencies) for lines in outputs]
     return [
         (label, matches)
@@ -399,18 +387,14 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before two to none. A lead of one match is skipped, and so are a part
-    of an n-gram with the same matches, and n-grams with punctuation marks.
+    five to none comes before two to none. A lead of one match is skipped, and so are a part of an n-gram with the same
+    matches, and n-grams with punctuation marks.
 
     Args:
         outputs: words of each line, by system.
         references: words of each line.
         n_best: length of the lists.
-
-    Raises UserError if there are no lines or their numbers differ.
     """
-    for lines in outputs:
-        check_counts(lines, references)
     matches: tuple[Counter[Ngram], Counter[Ngram]] = (Counter(), Counter())
     expected: Counter[Ngram] = Counter()
     for first, second, reference in zip(*outputs, references, strict=True):

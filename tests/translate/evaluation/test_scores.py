@@ -5,7 +5,6 @@ import random
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -305,15 +304,7 @@ TWO_LISTS: dict[str, Callable[[list[str], list[str]], object]] = {
     "comet": lambda a, b: other_metrics.comet(sys.executable, b, a, b),
     "comet with sources": lambda a, b: other_metrics.comet(sys.executable, a, b, b),
     "compare": lambda a, b: comparison.compare("set", ["x", "y"], [b, a], [("", line) for line in b]),
-    "by_length": lambda a, b: comparison.by_length(metrics()[0], [b, a], b, str.split),
-    "by_frequency": lambda a, b: comparison.by_frequency([_words(b), _words(a)], _words(b), Counter()),
-    "by_count": lambda a, b: comparison.by_count([list(map(len, b)), list(map(len, a))], [3, 5]),
-    "ngram_differences": lambda a, b: comparison.ngram_differences([_words(b), _words(a)], _words(b), 3),
 }
-
-
-def _words(lines: list[str]) -> list[list[str]]:
-    return [line.split() for line in lines]
 
 
 @pytest.mark.parametrize("function", TWO_LISTS)
