@@ -391,7 +391,7 @@ def check_page(page: Path, *, force: bool) -> None:
     if page.is_dir():
         raise UserError(f"{page}: is a folder; name a file")
     if page.exists() and not force:
-        raise UserError(f"{page}: exists already; name another file, or add --force to overwrite it")
+        raise exists_already(page)
     if not page.parent.is_dir():
         raise UserError(f"{page}: its folder does not exist; make {page.parent} first")
     if not os.access(page.parent, os.W_OK):  # now, and not after the work

@@ -87,12 +87,11 @@ def program() -> NoReturn:
         code, is_stopped = main(), False
     except SystemExit as stop:  # of a server, which has cleaned up
         code, is_stopped = int(stop.code or 0), not stop.code
-    is_stopped = is_stopped or (code > 128 and code != EXIT_PIPE_CLOSED)  # by a signal
-    if is_stopped:
+    if is_stopped or (code > 128 and code != EXIT_PIPE_CLOSED):  # by a signal
         others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
         for thread in others:
             thread.join(0.1)
-        if any(thread.is_alive() and (is_stopped or not thread.daemon) for thread in others):
+        if any(map(threading.Thread.is_alive, others)):
             os._exit(code)
     sys.exit(code)
 
