@@ -9,10 +9,9 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,9 +29,6 @@ from translate.tables import Form, rendered
 FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "latex_booktabs"}
 
 SAMPLE = 3  # lines of each set that scores.json shows
-
-Hypotheses = list[list[str]]  # of each system on one test set
-Save = Callable[["Result"], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +65,9 @@ class Result:
         scores: by sacreBLEU.
         others: scores by other metrics, by their names.
         seconds: time of the search; None for saved output.
+        hypotheses: the translations.
+        origin: the model and its search; empty for saved output.
+        out: the folder that the result is written to; None for none.
     """
 
     test_set: str
@@ -76,6 +75,9 @@ class Result:
     scores: Scores
     others: dict[str, Score]
     seconds: float | None
+    hypotheses: list[str]
+    origin: Mapping[str, object]
+    out: Path | None
 
     def by_name(self) -> dict[str, Score]:
         """Return all scores by the names of their metrics."""
@@ -110,9 +112,8 @@ def run(options: EvaluateOptions) -> None:
         _evaluated(options, system, sets, target or "", place) for system, place in zip(found, places, strict=True)
     ]
     results = []
-    for (_, pairs), scored in zip(sets.items(), zip(*by_system, strict=True), strict=True):
-        of_set, outputs, saves = zip(*scored, strict=True)
-        results += _completed(options, of_set, pairs, list(outputs), saves, target or "")
+    for pairs, of_set in zip(sets.values(), zip(*by_system, strict=True), strict=True):
+        results += _completed(options, of_set, pairs, target or "")
     _print(options, results)
 
 
@@ -156,15 +157,10 @@ def _keep_inputs(
                 raise UserError(f"{file}: would be overwritten by new translations; name another folder with --out")
 
 
-def _evaluated(
-    options: EvaluateOptions, system: System, sets: TestSets, target: str, out: Path | None
-) -> list[tuple[Result, list[str], Save | None]]:
-    """Translate all sets by a system, or read its output; score them, and write both to `out`.
-
-    Returns the result of each set, its translations, and what writes a result with more scores to `out`.
-    """
+def _evaluated(options: EvaluateOptions, system: System, sets: TestSets, target: str, out: Path | None) -> list[Result]:
+    """Translate all sets by a system, or read its output; return the results, which are written to `out`."""
     opened = systems.open_system(system, options)
-    found: list[tuple[Result, list[str], Save | None]] = []
+    found = []
     for name, pairs in sets.items():
         output, references = opened.output(name, pairs), [reference for _, reference in pairs]
         if out is not None:
@@ -178,35 +174,26 @@ def _evaluated(
             confidence=options.confidence,
             ignore_case=options.ignore_case,
         )
-        result = Result(name, system.name, scores, {}, output.seconds)
-        save = None
+        result = Result(name, system.name, scores, {}, output.seconds, output.hypotheses, opened.origin, out)
         if out is not None:
-            save = partial(write_record, out, origin=opened.origin, pairs=pairs, hypotheses=output.hypotheses)
-            save(result)
-        found.append((result, output.hypotheses, save))
+            write_record(out, result, pairs)
+        found.append(result)
     if out is not None:
         say(f"wrote {out / 'scores.json'} and {out / 'hypotheses'}")
         _refresh_card(out)
     return found
 
 
-def _completed(
-    options: EvaluateOptions,
-    results: Sequence[Result],
-    pairs: Sequence[Pair],
-    outputs: Hypotheses,
-    saves: Sequence[Save | None],
-    target: str,
-) -> list[Result]:
+def _completed(options: EvaluateOptions, results: Sequence[Result], pairs: Sequence[Pair], target: str) -> list[Result]:
     """Return the results of one test set with p-values and the other metrics that the user asks for.
 
-    The other metrics are saved too; COMET runs after all translations, when the models have left the memory.
+    The other metrics are written too; COMET runs after all translations, when the models have left the memory.
     """
     sources, references = ([pair[side] for pair in pairs] for side in (0, 1))
     scores = [result.scores for result in results]
     if options.paired:
         scores = paired_scores(
-            outputs,
+            [result.hypotheses for result in results],
             references,
             options.paired,
             target=target,
@@ -214,14 +201,14 @@ def _completed(
             ignore_case=options.ignore_case,
         )
     completed = []
-    for result, own, hypotheses, save in zip(results, scores, outputs, saves, strict=True):
+    for result, own in zip(results, scores, strict=True):
         others = {}
         if options.paper:
-            others["BLEU of the paper"] = paper_bleu(hypotheses, references, target)
+            others["BLEU of the paper"] = paper_bleu(result.hypotheses, references, target)
         if options.comet is not None:
-            others["COMET"] = comet(options.comet, sources, hypotheses, references)
-        if others and save is not None:
-            save(replace(result, others=others))
+            others["COMET"] = comet(options.comet, sources, result.hypotheses, references)
+        if others and result.out is not None:
+            write_record(result.out, replace(result, others=others), pairs)
         completed.append(replace(result, scores=own, others=others))
     return completed
 
@@ -300,18 +287,15 @@ def _begin(out: Path, sets: TestSets) -> None:
             say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
 
 
-def write_record(
-    out: Path, result: Result, origin: Mapping[str, object], pairs: Sequence[Pair], hypotheses: Sequence[str]
-) -> None:
+def write_record(out: Path, result: Result, pairs: Sequence[Pair]) -> None:
     """Add the scores of a set to scores.json; those of other sets stay, and other metrics of the same translations.
 
     Args:
-        origin: the model and its search.
         pairs: sources and references of the set; their digest and a sample are kept.
 
     Raises UserError if the file cannot be written or is damaged.
     """
-    made = {"text_sha256": _text_sha256(pairs), **origin, "sample": _sample(pairs, hypotheses)}
+    made = {"text_sha256": _text_sha256(pairs), **result.origin, "sample": _sample(pairs, result.hypotheses)}
     values = {**result.metrics(), "seconds": round(result.seconds or 0, 2), **made}
     # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
     with _writing(out), locked(out / "hypotheses", lambda: None):

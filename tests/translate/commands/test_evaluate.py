@@ -606,8 +606,10 @@ def test_scores_of_another_form_of_address_are_replaced_as_a_whole(
     plain = {"model_sha256": "0", "decoding": {}, "engine": "torch"}
 
     def recorded(origin: dict[str, object], others: dict[str, Score]) -> dict[str, object]:
-        result = Result("small", "model", score(["Ein Hund."], ["Ein Hund."]), others, 1.0)
-        evaluate.write_record(tmp_path, result, origin, [("A dog.", "Ein Hund.")], ["Ein Hund."])
+        result = Result(
+            "small", "model", score(["Ein Hund."], ["Ein Hund."]), others, 1.0, ["Ein Hund."], origin, tmp_path
+        )
+        evaluate.write_record(tmp_path, result, [("A dog.", "Ein Hund.")])
         found: dict[str, object] = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))["small"]
         return found
 
@@ -633,8 +635,8 @@ def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(
 
     monkeypatch.setattr(evaluate, "write_json", slow_write)
     names = {f"set-{i}" for i in range(7)}
-    results = [Result(name, "model", scores, {}, 1.0) for name in names]
     origin = {"model_sha256": "0", "decoding": {}, "engine": "torch"}
+    results = [Result(name, "model", scores, {}, 1.0, ["A dog."], origin, tmp_path) for name in names]
     with ThreadPoolExecutor(len(names)) as pool:
-        list(pool.map(lambda result: evaluate.write_record(tmp_path, result, origin, pairs, ["A dog."]), results))
+        list(pool.map(lambda result: evaluate.write_record(tmp_path, result, pairs), results))
     assert json.loads((tmp_path / "scores.json").read_text(encoding="utf-8")).keys() == names
