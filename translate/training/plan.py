@@ -101,7 +101,8 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
         config = back_translations.config
     parent = _parent(start, say)
     if parent is not None:
-        config = parent.settings(config, _ignore if run.has_begun or original else say)
+        is_said = run.has_begun or original is not None  # when the run, or the original, began
+        config = parent.settings(config, (lambda message: None) if is_said else say)
     tokenizer = None if parent is None else parent.load_tokenizer()
     _check_settings(config, run, parent, resume=start.resume)
     tokenizer_sha256 = None if tokenizer is None else tokenizer.sha256
@@ -190,7 +191,3 @@ def data_record(prepared: Prepared) -> Record:
         "tokenizer": manifest["tokenizer"]["sha256"],
         "files": {name: sha256(prepared.folder / name) for name in sorted(manifest["files"])},
     }
-
-
-def _ignore(message: str) -> None:
-    """Discard a message that was shown when the run began."""

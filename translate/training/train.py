@@ -66,7 +66,7 @@ def train_experiment(start: Start, say: Say) -> bool:
     """
     run, original = start.run, start.original
     with terminable(), joined() as ranks, ExitStack() as run_lock:
-        say = say if ranks.is_first else _ignore
+        say = say if ranks.is_first else lambda message: None
         tune_malloc()
         keep_kernels()
         try:
@@ -578,7 +578,3 @@ def _handled_by(handle: Handler, *numbers: int) -> Iterator[None]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
-
-
-def _ignore(message: str) -> None:
-    """Discard a message: rank 0 speaks for all."""
