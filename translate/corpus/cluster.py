@@ -23,7 +23,7 @@ from translate.corpus import stages
 from translate.corpus.augmentation import MOST_JOINED, Outline, Outlines, SentenceRun
 from translate.corpus.cleaning import CHUNK, Keys, Report, Verdicts, kept
 from translate.corpus.sources import Pair, below, describe, read_pairs
-from translate.corpus.stages import CleanPairs, Decided, Encoded, Encoder, Part, Recipe, Varied
+from translate.corpus.stages import CleanPairs, Decided, Encoded, Encoder, Part, Recipe, Varied, in_chunks
 from translate.corpus.tokenizer import Tokenizer, sampled
 
 Pairs = Sequence[Pair]
@@ -57,17 +57,14 @@ def _with_full_paths(recipe: Recipe) -> Recipe:
 
 @dataclass(frozen=True)
 class _Read:
-    """Reads a source: yields its pairs, some at a time, at least one empty list."""
+    """Reads a source: yields its pairs, some at a time."""
 
     source: Source
     data: DataConfig
     chunk: int
 
     def __call__(self) -> Iterator[Pairs]:
-        pairs = read_pairs(self.source, Path(self.data.root), self.data.langpair)
-        yield list(itertools.islice(pairs, self.chunk))
-        while following := list(itertools.islice(pairs, self.chunk)):
-            yield following
+        return in_chunks(read_pairs(self.source, Path(self.data.root), self.data.langpair), self.chunk)
 
 
 @dataclass(frozen=True)

@@ -67,12 +67,8 @@ class Recipe:
     def parts(self) -> Iterator["Part"]:
         """Yield the pairs of all sources, some thousand at a time; of a source without pairs, an empty part."""
         for n, source in enumerate(self.sources):
-            pairs = self.read(source)
-            yield Part(n, 1, list(itertools.islice(pairs, CHUNK)))
-            for start in itertools.count(1 + CHUNK, CHUNK):
-                if not (following := list(itertools.islice(pairs, CHUNK))):
-                    break
-                yield Part(n, start, following)
+            for i, pairs in enumerate(in_chunks(self.read(source), CHUNK)):
+                yield Part(n, 1 + i * CHUNK, pairs)
 
     def cleaner(self) -> Cleaner:
         """Return a cleaner that has seen no pair."""
@@ -84,6 +80,13 @@ class Recipe:
         return Augmenter(
             self.config.augmentation, self.n_symbols, self.words, data.source, data.target, self.refused.overlaps, names
         )
+
+
+def in_chunks(pairs: Iterator[Pair], n: int) -> Iterator[list[Pair]]:
+    """Yield pairs, `n` at a time; at least one list, which may be empty."""
+    yield list(itertools.islice(pairs, n))
+    while following := list(itertools.islice(pairs, n)):
+        yield following
 
 
 class Part(NamedTuple):
