@@ -10,7 +10,7 @@ from translate.commands.lines import writable
 from translate.config.schema import TextSource
 from translate.corpus.sources import read_pairs
 from translate.errors import say
-from translate.machine import set_up_torch
+from translate.machine import choose_device, set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options import JsonLines, Model, argument, nested
@@ -44,7 +44,6 @@ def run(options: ScoreOptions) -> None:
     pairs = list(read_pairs(files, Path()))
     set_up_torch(options.opening.threads)
     from translate.inference.scoring import score
-    from translate.machine import choose_device
 
     log_prob, n_tokens = 0.0, 0
     with writable(None) as out:

@@ -27,7 +27,7 @@ from translate.experiments import records
 from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, KILLED, Record
 from translate.files import locked
-from translate.machine import better_allocator, n_cores, set_up_threads, usable_cores
+from translate.machine import better_allocator, choose_device, n_cores, set_up_threads, usable_cores
 
 if TYPE_CHECKING:
     from translate.corpus.prepare import Prepared
@@ -251,7 +251,6 @@ def _check_corpus(job: Job, manifest: Record) -> None:
 def _model(run: "Run", average_last: int | None, parent_share: float) -> "ModelFolder":
     """Return the final model of a run, or the mean of its last checkpoints with the same share of the parent."""
     from transformer import checkpoint_io
-    from translate.machine import choose_device
     from translate.models.folder import ModelFolder
     from translate.training import checkpoints
     from translate.training.parent import recorded
@@ -276,7 +275,6 @@ def _perplexity(model: "ModelFolder", pairs: Pairs, max_tokens: int) -> float:
     import torch
 
     from translate.corpus.batches import batches_by_length, collate, eligible
-    from translate.machine import choose_device
     from translate.training.validation import encode, mean_nll, perplexity
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config

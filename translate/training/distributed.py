@@ -249,7 +249,6 @@ class Shards(Replica):
         make_optimizer: Callable[[Transformer], torch.optim.Optimizer],
         device: torch.device,
     ) -> None:
-        from torch.distributed import get_rank
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
@@ -257,9 +256,9 @@ class Shards(Replica):
             raise UserError(
                 'training.parallel = "fsdp" needs PyTorch 2.11 or newer; upgrade it, or set training.parallel = "ddp"'
             )
-        self._whole, self._whole_optimizer, self._keeps_moments = model, optimizer, get_rank() == 0
+        self._whole, self._whole_optimizer, self._keeps_moments = model, optimizer, dist.get_rank() == 0
         sharded = copy.deepcopy(model)  # not moved as a whole: `fully_shard` moves and divides one layer after another
-        mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
+        mesh = init_device_mesh(device.type, (dist.get_world_size(),))
         for module in (*sharded.encoder, *sharded.decoder, sharded):
             part = fully_shard(module, mesh=mesh)
             # Sums, as the loss is divided by the tokens of all ranks already. Gloo has no other reduction.
