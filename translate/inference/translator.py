@@ -12,6 +12,7 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -304,23 +305,20 @@ class Translator:
             raise OptionError("n", n, "must be at least 0")
         found: dict[tuple[str, int], list[Translation]] = {}
 
-        def ranked(rank: int) -> pipeline.Model:
-            def model(lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
-                new = [line for line in lines if (line, no_repeat) not in found]
-                results = self.sentence_search.translate(
-                    new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
-                )
-                found.update(zip(((line, no_repeat) for line in new), results, strict=True))
-                several = {line: found[line, no_repeat] for line in lines}
-                return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
-
-            return model
+        def model(rank: int, lines: Sequence[str], no_repeat: int = 0) -> dict[str, Translation]:
+            new = [line for line in lines if (line, no_repeat) not in found]
+            results = self.sentence_search.translate(
+                new, n_best=n + 1, no_repeat=no_repeat, divides=not self.document.is_bare
+            )
+            found.update(zip(((line, no_repeat) for line in new), results, strict=True))
+            several = {line: found[line, no_repeat] for line in lines}
+            return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
 
         (best,) = self.passages([text])
         texts = dict.fromkeys(
             translation.text
             for rank in range(n + 1)
-            for translation in pipeline.translate([one_line(text)], ranked(rank), self._rules)
+            for translation in pipeline.translate([one_line(text)], partial(model, rank), self._rules)
         )
         return [other for other in texts if other != best.text][:n]
 
