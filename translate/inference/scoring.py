@@ -6,7 +6,7 @@ from itertools import islice
 
 from transformer.config import Ids
 from translate.errors import UserError
-from translate.inference.search import LIMIT, tag_of
+from translate.inference.search import LIMIT, pair_ids, tag_of
 from translate.inference.torch_engine import token_log_probs
 from translate.models.folder import ModelFolder
 from translate.text.translation import FormOfAddress
@@ -60,9 +60,7 @@ def score(
 
 def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int, tag: Ids) -> list[Scored]:
     tokenizer = model_folder.tokenizer
-    given, wanted = ([text.strip() for text in side] for side in zip(*window, strict=True))
-    sources = [[*tag, *ids] for ids in tokenizer.encode_batch(given)]
-    references = tokenizer.target.encode_batch(wanted)
+    sources, references = pair_ids(tokenizer, tag, [(source.strip(), target.strip()) for source, target in window])
     limit = min(LIMIT, model_folder.model.config.max_positions or LIMIT)
     for n, pair in enumerate(zip(sources, references, strict=True), start=n_before + 1):
         for name, ids in zip(("source", "reference"), pair, strict=True):

@@ -274,7 +274,7 @@ class SentenceSearch:
         from translate.inference.formatting import Alignment
 
         tokenizer, limit = self.engine.tokenizer, min(LIMIT, self.engine.max_positions or LIMIT)
-        sides = self._sides(pairs)
+        sides = pair_ids(tokenizer, self.tag, pairs)
         fitting = [i for i, ids in enumerate(zip(*sides, strict=True)) if max(map(len, ids)) + 2 < limit]
         found = dict(zip(fitting, self.engine.align(*([ids[i] for i in fitting] for ids in sides)), strict=True))
         return [
@@ -286,14 +286,7 @@ class SentenceSearch:
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the log-probability of each translation given its source."""
-        return self.engine.score(*self._sides(pairs))
-
-    def _sides(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ids], list[Ids]]:
-        """Return the token ids of the sources, with the tag, and of the translations."""
-        tokenizer = self.engine.tokenizer
-        given, made = zip(*pairs, strict=True)
-        sources, targets = tokenizer.encode_batch(given), tokenizer.target.encode_batch(made)
-        return [(*self.tag, *ids) for ids in sources], list(map(tuple, targets))
+        return self.engine.score(*pair_ids(self.engine.tokenizer, self.tag, pairs))
 
     @property
     def reverse_weight(self) -> float:
@@ -319,6 +312,13 @@ def tag_of(model: Engine | ModelFolder, formality: FormOfAddress | None) -> Ids:
     from translate.text.formality import TAGS
 
     return (*language, *model.tokenizer.encode(TAGS[formality]))
+
+
+def pair_ids(tokenizer: Tokenizer, tag: Ids, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ids], list[Ids]]:
+    """Return the token ids of sources, each after the tag, and of their translations; there must be a pair."""
+    given, made = zip(*pairs, strict=True)
+    sources, targets = tokenizer.encode_batch(given), tokenizer.target.encode_batch(made)
+    return [(*tag, *ids) for ids in sources], list(map(tuple, targets))
 
 
 def without_tag(attention: Attention, tag: Ids) -> Attention:
@@ -393,15 +393,11 @@ def _mean_log_probs(scorer: Engine, pairs: Sequence[tuple[str, str]]) -> dict[tu
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
     if not pairs:
         return {}
-    limit, tag, tokenizer = min(LIMIT, scorer.max_positions or LIMIT), tag_of(scorer, None), scorer.tokenizer
-    sources, targets = zip(*pairs, strict=True)
-    encoded = zip(
-        [(*tag, *ids) if ids else () for ids in tokenizer.encode_batch(sources)],
-        tokenizer.target.encode_batch(targets),
-        strict=True,
-    )
+    limit, tag = min(LIMIT, scorer.max_positions or LIMIT), tag_of(scorer, None)
     fitting = {
-        pair: ids for pair, ids in zip(pairs, encoded, strict=True) if all(0 < len(side) < limit for side in ids)
+        pair: (source, target)
+        for pair, source, target in zip(pairs, *pair_ids(scorer.tokenizer, tag, pairs), strict=True)
+        if len(tag) < len(source) < limit and 0 < len(target) < limit
     }
     if not fitting:
         return {}
