@@ -23,8 +23,8 @@ from translate.corpus import stages
 from translate.corpus.augmentation import MOST_JOINED, Outline, Outlines, SentenceRun
 from translate.corpus.cleaning import CHUNK, Keys, Report, Verdicts, kept
 from translate.corpus.sources import Pair, below, describe, read_pairs
-from translate.corpus.stages import CleanPairs, Decided, Encoded, Encoder, Part, Recipe, Varied, in_chunks
-from translate.corpus.tokenizer import Tokenizer, sampled
+from translate.corpus.stages import CleanPairs, Decided, Encoded, Part, Recipe, Varied, in_chunks
+from translate.corpus.tokenizer import Tokenizer, WordEncoder, sampled
 
 Pairs = Sequence[Pair]
 OutlinedPart = tuple[Part, Outlines]
@@ -174,7 +174,7 @@ class _OnCluster(CleanPairs):
 
     def encoded(self, tokenizer: Tokenizer) -> Iterator[Encoded]:
         with tqdm(total=sum(self.counts), desc="encoding", unit=" pairs", disable=None, leave=False) as bar:
-            for _, encoded in self._parts.map(_Encode(tokenizer.serialized)).notes():
+            for _, encoded in self._parts.map(_Encode(WordEncoder(tokenizer))).notes():
                 if encoded is not None:
                     yield encoded
                     bar.update(len(encoded[0].lengths))
@@ -192,11 +192,11 @@ class _Sample:
         return None, [*itertools.compress(sentences, mask.tolist())]
 
 
+@dataclass(frozen=True)
 class _Encode:
-    """Encodes pairs; None for none."""
+    """Does `stages.encode`; None for a part without pairs."""
 
-    def __init__(self, serialized: bytes) -> None:
-        self._encoder = Encoder(serialized)
+    words: WordEncoder
 
     def __call__(self, part: PartIndex, lines: bytes) -> tuple[None, Encoded | None]:
-        return None, self._encoder.encode(lines.splitlines()) if lines else None
+        return None, stages.encode(self.words, lines.splitlines()) if lines else None

@@ -11,7 +11,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,12 +209,12 @@ class _InFile(CleanPairs):
         n_pairs = sum(self.counts)
         n_workers = _worthwhile(n_pairs) if self._n_workers is None else self._n_workers
         with (
-            Workers(n_workers, Encoder(tokenizer.serialized)) as workers,
+            Workers(n_workers, WordEncoder(tokenizer)) as workers,
             self._file.open("rb") as lines,
             tqdm(total=n_pairs, desc="encoding", unit=" pairs", disable=None, leave=False) as bar,
         ):
             chunks = iter(lambda: [*itertools.islice(lines, CHUNK)], [])
-            for encoded in workers.map(Encoder.encode, chunks):
+            for encoded in workers.map(encode, chunks):
                 yield encoded
                 bar.update(len(encoded[0].lengths))
         self._file.unlink()
@@ -290,27 +289,15 @@ def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
     return np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
 
 
-class Encoder:
-    """Encodes pairs, without bos and eos; it can be sent to other processes before its first use.
+def encode(words: WordEncoder, lines: Sequence[bytes]) -> Encoded:
+    """Return the token ids, without bos and eos, of pairs in JSON lines, of which there must be one."""
+    dtype = id_type(words.tokenizer)
 
-    Args:
-        serialized: the tokenizer.
-    """
-
-    def __init__(self, serialized: bytes) -> None:
-        self._serialized = serialized
-
-    @cached_property
-    def _words(self) -> WordEncoder:
-        return WordEncoder(Tokenizer(self._serialized))
-
-    def encode(self, lines: Sequence[bytes]) -> Encoded:
-        """Return the token ids of pairs in JSON lines, of which there must be one."""
-        src, tgt = (self._side(texts) for texts in zip(*map(json.loads, lines), strict=True))
-        return src, tgt
-
-    def _side(self, texts: Sequence[str]) -> EncodedSide:
-        sentences, dtype = self._words(texts), id_type(self._words.tokenizer)
+    def side(texts: Sequence[str]) -> EncodedSide:
+        sentences = words(texts)
         lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
         ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum()))
         return EncodedSide(ids, lengths)
+
+    src, tgt = map(side, zip(*map(json.loads, lines), strict=True))
+    return src, tgt
