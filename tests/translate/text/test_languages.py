@@ -3,6 +3,7 @@
 import builtins
 import gzip
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -261,6 +262,22 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: str) -> 
 def test_a_sentence_is_foreign_to_other_languages_only(text: str, language: str) -> None:
     assert not is_foreign(text, language)
     assert all(is_foreign(text, other) for other in ("de", "en"))
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Müller fährt früh zurück.", "de"),
+        ("À propos", "fr"),
+        ("Vår bil är röd.", "sv"),
+        ("한국어 문장입니다", "ko"),
+    ],
+)
+def test_decomposed_letters_do_not_change_the_language(text: str, language: str) -> None:
+    decomposed = unicodedata.normalize("NFD", text)
+    assert decomposed != text
+    candidates = ["de", "en", "fi", "fr", "ko", "sv"]
+    assert [language_of([text], candidates), language_of([decomposed], candidates)] == [language, language]
 
 
 @pytest.mark.parametrize(

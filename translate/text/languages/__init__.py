@@ -506,7 +506,8 @@ def _ranked(text: str) -> list[tuple[str, float]]:
     model = _model()
     if model is None:
         return []
-    words = text.encode("utf-8", errors="replace").decode().split()
+    # The model has learned from composed letters.
+    words = unicodedata.normalize("NFC", text).encode("utf-8", errors="replace").decode().split()
     line = " ".join(words).lower() if text.isupper() else " ".join(words)
     # `model.predict` fails where the package `fasttext` is installed as well, which does not know NumPy 2.
     found = model.f.predict(f"{line}\n", _ALL, _NONE_LEFT_OUT, "strict")
