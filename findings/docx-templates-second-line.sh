@@ -8,8 +8,7 @@
 #        "einszwei": an address of three lines is its first line, or one word, for whoever translates or indexes
 #        letters that were made so. "||" in a value begins and ends OOXML, so the document has "a  b", as the README
 #        says of templates.
-. "$(dirname "$0")/environment.sh" python-docx==1.2.0 mammoth==1.13.0 docx2python==3.7.1 docx2txt==0.9 \
-    pypandoc-binary==1.17
+. "$(dirname "$0")/environment.sh" python-docx==1.2.0 mammoth==1.13.0 docx2python==3.7.1 docx2txt==0.9 pypandoc-binary==1.17
 npm install --silent --no-audit --no-fund docx-templates@4.15.0 2>npm.log
 cat >fill.mjs <<'JAVASCRIPT'
 import { readFileSync, writeFileSync } from 'fs'

@@ -10,8 +10,7 @@
 #        "_x005F_x0041_". Only XlsxWriter escapes the underscore, so that a name such as "_x0041_" is "A" in Excel if
 #        another package wrote it, each of which reads its own file otherwise. pandoc puts the reading of a word with
 #        bold letters behind it.
-. "$(dirname "$0")/environment.sh" openpyxl==3.1.5 xlsxwriter==3.3.1 python-calamine==0.9.1 xlsx2csv==0.8.6 \
-    pypandoc-binary==1.17
+. "$(dirname "$0")/environment.sh" openpyxl==3.1.5 xlsxwriter==3.3.1 python-calamine==0.9.1 xlsx2csv==0.8.6 pypandoc-binary==1.17
 npm install --silent --no-audit --no-fund exceljs@4.4.0 xlsx@0.18.5 2>npm.log
 cat >sheet.cjs <<'JAVASCRIPT'
 const ExcelJS = require('exceljs')
