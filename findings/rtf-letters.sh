@@ -4,7 +4,7 @@
 # Guess: striprtf, pandoc, officeparser and @iarna/rtf-to-html (rtf-parser) give the text that a word processor shows:
 #        "\u223\'df" is one letter with a replacement for old readers, two halves are one emoji, "\~" is a no-break
 #        space, "\_" a no-break hyphen, a font of Windows-1251 has Cyrillic letters, and hidden text is not there.
-# Miss:  rtf-parser gives the letter and its replacement, "straßße" for what LibreOffice writes in each German file,
+# Miss:  rtf-parser gives the letter and its replacement, "straßße" for a file that gives each letter one,
 #        has no quotation marks and dashes that have names, and drops the word behind "\_" or "\-". officeparser 8
 #        shows "10~km" and "E_Mail" and has no dashes. striprtf returns halves of emoji, which no file in UTF-8 takes,
 #        and pandoc two signs for unknown letters. pandoc reads each font as Windows-1252, so Cyrillic is "Ìîñêâà". All
