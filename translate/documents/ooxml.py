@@ -72,7 +72,7 @@ _PREFIXES = {
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://schemas.openxmlformats.org/package/2006/content-types": "",
 }
-_CELLS = {"x:si", "x:is", "c:v", "cx:v", "cx:pt"}  # a chart shows texts of cells
+_CELLS = {"x:si", "x:is", "x:v", "c:v", "cx:v", "cx:pt"}  # a chart shows texts of cells
 _RUNS = {"w:r", "a:r", "x:r"}
 _PROPERTIES = {"w:rPr", "a:rPr", "x:rPr"}
 _HOLDERS = {"w:t", "a:t", "x:t"}  # of the text of a run
@@ -473,7 +473,7 @@ def _table(
             return ()
         return [name for name in _SHOWN_NAMES if _is_translated_name(token.attributes.get(name, ""), kept)]
 
-    others = _with_formulas(_prompts() if has_prompts else _numbering)
+    others = _with_formulas(_with_cells(_prompts() if has_prompts else _numbering))
 
     def role(token: Token) -> Role | None:
         return Role.ASIDE if token.name == "w:instrText" and token.start in instructions else others(token)
@@ -532,6 +532,37 @@ def _with_formulas(others: Callable[[Token], Role | None]) -> Callable[[Token], 
     return role
 
 
+def _with_cells(others: Callable[[Token], Role | None]) -> Callable[[Token], Role | None]:
+    """Return a function that gives the role of texts that are in their cells, as SheetJS and others write them.
+
+    Such a cell is like one with the result of a formula. Results of an array formula are in cells without a formula,
+    in its rows and below the first of these; texts there stay.
+
+    Args:
+        others: gives the role of other elements.
+    """
+    is_text, last_row = False, -1  # of array formulas
+
+    def role(token: Token) -> Role | None:
+        nonlocal is_text, last_row
+        attributes = token.attributes
+        if token.name == "x:c":
+            is_text = attributes.get("t") == "str" and _row(attributes.get("r", "")) > last_row
+        elif token.name == "x:f":
+            is_text = False
+            if attributes.get("t") in ("array", "dataTable"):
+                last_row = max(last_row, _row(attributes.get("ref", "")))
+        return Role.UNIT if is_text and token.name == "x:v" else others(token)
+
+    return role
+
+
+def _row(reference: str) -> int:
+    """Return the last row of a cell or an area, such as A1:B3; 0 if it is missing."""
+    found = re.search(r"\d{1,7}\Z", reference)
+    return int(found[0]) if found else 0
+
+
 def _prompts() -> Callable[[Token], Role | None]:
     """Return a function that gives the role of paragraphs of placeholders, which are in a master or layout."""
     is_placeholder = False
@@ -578,7 +609,7 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
     if start.name == "m:t" and not _WORDS_IN_FORMULA.search("".join(atom.text for atom in atoms)):
         return original
     if holder is None or not is_complete(atoms):
-        return contents(atoms, place)
+        return contents([part for atom in atoms for part in _without_escapes(atom)], place)
     starts = _starts(atoms)
     if any(code.is_paragraph(atom) for start in starts for atom in atoms[start : start + 1]):
         return original
@@ -632,8 +663,8 @@ class _Reader:
             elif atom.token.name in _PROPERTIES and self._run.opening:
                 self._run = TextRun(self._run.opening, self._run.closing, atom.raw, _key(as_read(atom.raw)))
             elif atom.kind is AtomKind.TEXT:
-                if self._holder or atom.token.kind is Kind.START:
-                    self._text(atom)
+                for part in _without_escapes(atom) if self._holder or atom.token.kind is Kind.START else ():
+                    self._text(part)
             elif atom.kind is not AtomKind.NOTHING and atom.token.name not in _DROPPED:
                 self._element(atom)
         if self._code is not None:
@@ -641,20 +672,10 @@ class _Reader:
         return self._out
 
     def _text(self, atom: Atom) -> None:
-        if atom.text == atom.token.raw.decode() and "_x" in atom.text:
-            for part in filter(None, _ESCAPE.split(atom.text)):
-                raw = part.encode()
-                self._piece(replace(atom, raw=[raw], text=part, token=atom.token._replace(raw=raw)))
-        else:
-            self._piece(atom)
-
-    def _piece(self, atom: Atom) -> None:
         raw = [HeldBytes(as_read(atom.raw))] if self._holder else atom.raw
         item = Item(atom.kind, atom.token._replace(cdata=False), atom.raw, run=self._run, parts=[(self._run, raw)])
         if self._styles.is_run(self._run):
             item.kind = AtomKind.OBJECT
-        elif _ESCAPE.fullmatch(atom.text):
-            item.kind = AtomKind.POINT
         else:
             item.text = atom.text
         self._add(item)
@@ -711,6 +732,17 @@ class _Reader:
             self._out.append(item)
         else:
             self._code.parts += item.parts
+
+
+def _without_escapes(atom: Atom) -> Iterator[Atom]:
+    """Yield the parts of a text; an escape in it, such as that of a line break, has no width."""
+    if atom.kind is not AtomKind.TEXT or "_x" not in atom.text or atom.text != atom.token.raw.decode():
+        yield atom
+        return
+    for part in filter(None, _ESCAPE.split(atom.text)):
+        raw, is_escape = part.encode(), _ESCAPE.fullmatch(part) is not None
+        kind, text = (AtomKind.POINT, "") if is_escape else (AtomKind.TEXT, part)
+        yield replace(atom, kind=kind, raw=[raw], text=text, token=atom.token._replace(raw=raw))
 
 
 def _is_in_line(drawing: Atom) -> bool:

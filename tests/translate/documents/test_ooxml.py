@@ -631,6 +631,28 @@ def test_cells_of_text_are_translated() -> None:
         assert b'<f>A1&amp;"x"</f><v>Wert</v>' in members.read("w.xml")
 
 
+def test_texts_in_their_cells_are_translated_and_results_of_formulas_stay() -> None:
+    """SheetJS writes no table of strings; results of an array formula are beside it, in cells without a formula."""
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    rows = (
+        '<c r="A1" t="str"><v>Ein Text</v></c><c r="B1" t="str"><v>Birne</v></c>',
+        '<c r="A2" t="str"><f>A1&amp;"!"</f><v>Wert</v></c><c r="B2" t="str"><v>eins_x000d_\nzwei</v></c>',
+        '<c r="A3" t="str"><f t="array" ref="A3:A4">IF(B1="Birne",B1:B2)</f><v>Wert</v></c>',
+        '<c r="A4" t="str"><v>noch ein Wert</v></c>',
+        '<c r="A5" t="str"><v>Apfel &amp; Nuss</v></c><c r="B5" t="e"><v>Fehler</v></c><c r="C5"><v>5</v></c>',
+    )
+    content = "".join(f'<row r="{n}">{cells}</row>' for n, cells in enumerate(rows, start=1))
+    data = package({"w.xml": sheet}, {"w.xml": f"<worksheet {space}><sheetData>{content}</sheetData></worksheet>"})
+    assert texts(data, "a.xlsx") == ["Ein Text", "eins<g1></g1>\nzwei", "Apfel & Nuss"]
+    with ZipFile(BytesIO(translated(data, "a.xlsx", upper))) as members:
+        found = [value.text for value in ElementTree.fromstring(members.read("w.xml")).iter() if value.tag[-2:] == "}v"]
+    assert found == [
+        *("EIN TEXT", "Birne", "Wert", "EINS_x000d_\nZWEI", "Wert", "noch ein Wert", "APFEL & NUSS", "Fehler", "5")
+    ]
+    assert translated(data, "a.xlsx", str) == data
+
+
 def test_cells_that_formulas_compare_or_lists_offer_stay() -> None:
     openpyxl, validation = library("openpyxl"), library("openpyxl.worksheet.datavalidation")
     file = openpyxl.Workbook()
