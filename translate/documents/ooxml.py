@@ -82,14 +82,15 @@ _BEGUN, _BEGINNINGS = (  # elements, and those at their beginning that belong to
     {"w:sdtPr", "w:sdtEndPr", "w:sdtContent", "w:smartTagPr", "w:customXmlPr"},
 )
 _ELEMENTS = {
-    Role.UNIT: "w:p a:p x:si x:is x:text c:v cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description "
+    Role.UNIT: "w:p a:p x:si x:is x:text c:v c:name cx:v cx:pt p:text x18tc:text dc:title dc:subject dc:description "
     + " ".join(printed.ELEMENTS),
     Role.PAIR: "w:r w:t w:hyperlink w:ins w:moveTo w:smartTag w:sdt w:sdtContent w:fldSimple w:customXml w:dir w:bdo "
     "a:r a:t x:r x:t",
     Role.SPACE: "w:tab w:br w:cr w:ptab a:br",
     Role.OBJECT: "m:oMath m:oMathPara a14:m a:fld w:ruby",
     Role.TEXT: "w:noBreakHyphen",
-    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText x:rPh c:numCache c:numLit cx:numDim m:sub m:sup",
+    Role.COPY: "w:del w:moveFrom w:delText w:delInstrText w:instrText x:rPh c:numCache c:numLit c:pivotSource "
+    "cx:numDim m:sub m:sup",
     Role.LANGUAGE: "dc:language",
 }
 _TEXTS = {
@@ -138,6 +139,7 @@ _CONTROLS = re.compile(
     r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes|comments)\+xml$"
 )
 _IMPORTED = re.compile(rb"<(?:\w+:)?altChunk\s")
+_BOUND = {"cp:category", "cp:keywords", "cp:contentStatus"}  # properties that content controls may show
 _CUSTOM = re.compile("(?:application|text)/xml")  # of parts with custom XML
 _EMBEDDED = re.compile(  # the suffix ".main+xml" is that of a part, not of a file
     r"application/vnd\.openxmlformats-officedocument\."
@@ -326,6 +328,8 @@ def _parts(archive: Archive, types: Mapping[str, str], reading: Reading, kept: N
                 else {}
             )
             table = _table(reading, kept, code, inside, has_prompts=bool(_PROMPTS.search(kind)))
+            if kind.endswith("core-properties+xml"):
+                table = _with_bound_properties(table, controls.starts(data, f"{reading.name}: {part}"))
             parts[part] = divide(data, table, reading, part)
         elif _CUSTOM.fullmatch(kind) and (starts := controls.starts(archive.read(part), f"{reading.name}: {part}")):
             parts[part] = divide(archive.read(part), _bound(starts), reading, part)
@@ -507,6 +511,15 @@ def _bound(starts: Mapping[int, Collection[str]]) -> Table:
         role=lambda token: Role.UNIT if "" in starts.get(token.start, ()) else None,
         more_texts=lambda token: starts.get(token.start, ()),
     )
+
+
+def _with_bound_properties(table: Table, starts: Collection[int]) -> Table:
+    """Return a table whose texts are also the properties of a document that a content control shows.
+
+    Args:
+        starts: of the elements whose text is that of a control.
+    """
+    return replace(table, role=lambda token: Role.UNIT if token.name in _BOUND and token.start in starts else None)
 
 
 def _numbering(token: Token) -> Role | None:

@@ -565,6 +565,12 @@ LINES = ["Ein <g1>Wort</g1> hier"]
             "<c:v>Osten</c:v></c:pt></c:strCache><c:numCache><c:pt><c:v>1,5</c:v></c:pt></c:numCache></c:c>",
             ["Osten"],
         ),
+        (
+            f"{DRAWING}.chart+xml",
+            '<c:c xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:pivotSource><c:name>[a]b!c'
+            "</c:name></c:pivotSource><c:trendline><c:name>Verlauf der Preise</c:name></c:trendline></c:c>",
+            ["Verlauf der Preise"],
+        ),
         (f"{DRAWING}.chartshapes+xml", f"<x {A}>{LINE}</x>", LINES),
         (
             "application/vnd.ms-office.chartex+xml",
@@ -1107,6 +1113,26 @@ def test_a_text_of_custom_xml_is_translated_with_the_control_that_shows_it() -> 
     assert done.read("customXml/item1.xml").decode() == first + second + last
     assert done.read("customXml/item2.xml") == b"<plan><title>das alte Haus</title></plan>"
     assert translated(data, "a.docx", lambda text: text) == data
+
+
+def test_properties_of_a_document_are_translated_with_the_control_that_shows_them() -> None:
+    """Word fills controls from there; the name of the author stays there."""
+    base = "http://schemas.openxmlformats.org/package/2006/metadata/core-properties"
+    mappings = f"xmlns:a='{base}' xmlns:b='http://purl.org/dc/elements/1.1/'"
+    controls = bound("/a:coreProperties[1]/a:contentStatus[1]", "noch ein Entwurf", mappings=mappings) + bound(
+        "/a:coreProperties[1]/b:creator[1]", "Erika Sommer", mappings=mappings
+    )
+    core = (
+        f'<a:coreProperties xmlns:a="{base}" xmlns:b="http://purl.org/dc/elements/1.1/"><b:creator>Erika Sommer'
+        "</b:creator><a:category>Haus</a:category><a:contentStatus>noch ein Entwurf</a:contentStatus>"
+        "</a:coreProperties>"
+    )
+    types = {"text/main.xml": MAIN, "core.xml": "application/vnd.openxmlformats-package.core-properties+xml"}
+    document = f"<w:document {NAMESPACES}><w:body><w:p>{controls}</w:p></w:body></w:document>"
+    data = package(types, {"text/main.xml": document, "core.xml": core})
+    done = ZipFile(BytesIO(translated(data, "a.docx", upper)))
+    assert done.read("core.xml").decode() == core.replace("noch ein Entwurf", "NOCH EIN ENTWURF")
+    assert translated(data, "a.docx", str) == data
 
 
 def test_a_file_that_word_imports_is_reported() -> None:
