@@ -770,8 +770,10 @@ class _Placement:
         """Return a run of units with the punctuation at its ends that is within the element."""
         source = self.pair.source
         words = self._words(element.start, element.stop) or [(element.start, element.stop)]
-        n_before = len(source[element.start : words[0][0]].strip())
-        n_after = len(source[words[-1][1] : element.stop].strip())
+        inside = source[element.start : words[0][0]], source[words[-1][1] : element.stop]
+        n_before, n_after = (len(marks.strip()) for marks in inside)
+        # A mark may have white space between it and the words, as in Name *.
+        apart_before, apart_after = inside[0] != inside[0].rstrip(), inside[1] != inside[1].lstrip()
         if not source[parent.element.start : element.start].strip():
             n_before = len(self.units) if self.words.isdisjoint(range(parent.lo, lo)) else n_before
         if not source[element.stop : parent.element.stop].strip():
@@ -780,18 +782,23 @@ class _Placement:
         before, after = _MARKS_BEFORE.search(source, 0, element.start), _MARKS_AFTER.match(source, element.stop)
         outside = (before[0] if before else "") + (after[0] if after else "")
         barred = {*outside} - {*source[element.start : element.stop]}
-        return self._reach(lo, -1, n_before, free, barred), self._reach(hi - 1, 1, n_after, free, barred) + 1
+        start = self._reach(lo, -1, n_before, free, barred, is_apart=apart_before)
+        return start, self._reach(hi - 1, 1, n_after, free, barred, is_apart=apart_after) + 1
 
-    def _reach(self, unit: int, step: int, n: int, free: Collection[int], barred: Collection[str]) -> int:
-        """Return the last of up to n punctuation marks that follow a unit, in one direction, without white space.
+    def _reach(
+        self, unit: int, step: int, n: int, free: Collection[int], barred: Collection[str], *, is_apart: bool = False
+    ) -> int:
+        """Return the last of up to n punctuation marks that follow a unit, in one direction.
 
         Args:
             barred: marks that are not among them, unless all marks are taken.
+            is_apart: whether white space may be between them.
         """
         while n and (other := unit + step) in free and other not in self.words:
             near, far = sorted((unit, other))
             mark = self.pair.target[slice(*self.units[other])]
-            if self.units[near][1] != self.units[far][0] or (mark in barred and n < len(self.units)):
+            is_beside = is_apart or self.units[near][1] == self.units[far][0]
+            if not is_beside or (mark in barred and n < len(self.units)):
                 break
             unit, n = other, n - 1
         return unit

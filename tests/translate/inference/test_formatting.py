@@ -331,6 +331,19 @@ def test_punctuation_is_inside_where_it_is_in_the_source() -> None:
         assert translated(text, STRAIGHT, str.swapcase) == swapped(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<label>Der Name <i>*</i></label>",  # must be filled in
+        "<a href='x'>Mehr davon <i>\u00bb</i></a>",
+        "<a href='x'><i>\u00ab</i> Davor</a>",
+        "<b><i>(</i> Der Hund <u>*</u></b> da",
+    ],
+)
+def test_a_mark_apart_from_the_words_of_its_element_stays_in_it(text: str) -> None:
+    assert translated(text, STRAIGHT, str.swapcase) == swapped(text)
+
+
 def swapped(text: str) -> str:
     return "".join(part if part.startswith("<") else part.swapcase() for part in re.split(r"(<[^>]*>)", text))
 
