@@ -166,7 +166,7 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
     escapes = r"\n" in text and _WITH_LINES.fullmatch(text) is not None
     text = text.replace(r"\n", "\n") if escapes else text
     spans = codes(text)
-    marks = _pairs_of_marks(text, spans) if has_marks and _MAY_BE_MARKED.search(text) else []
+    marks = _pairs(text, spans, has_marks=has_marks)
     colours = [match.span() for match in _COLOUR.finditer(text)] if "\u00a7" in text else []
     inside = [mark for pair in marks for mark in pair]
     spans = [(a, b) for a, b in spans if not any(start <= a and b <= stop for start, stop in inside)]
@@ -205,16 +205,28 @@ _EMPHASIS_OF_WIKI = re.compile(  # of MediaWiki, between two, three or five apos
 _LINK = re.compile(r"(?<![\w!\]\\])\[[^\[\]\n]{1,500}(?<!\\)(?P<target>\]\([^\s()]{1,500}\))")
 
 
-def _pairs_of_marks(text: str, codes: Sequence[Span]) -> list[tuple[Span, Span]]:
+# Codes that open and close something around words, by their names: $START_LINK$ {linkEnd} %(close)s {$CLOSE_TAG_DIV_1}
+_OPENS, _CLOSES = (
+    re.compile(
+        "|".join(
+            rf"(?<![A-Za-z])(?:{word}|{word.upper()})(?![a-z])|(?<=[a-z]){word.title()}(?![a-z])" for word in words
+        )
+    )
+    for words in (("start", "begin", "open"), ("end", "close", "stop"))
+)
+
+
+def _pairs(text: str, codes: Sequence[Span], *, has_marks: bool) -> list[tuple[Span, Span]]:
     """Return where the formatting of a text begins and ends; no pair crosses another, or begins or ends in a code."""
+    pairs = [*_pairs_of_codes(text, codes)] if len(codes) > 1 else []
+    pairs += _pairs_of_marks(text) if has_marks and _MAY_BE_MARKED.search(text) else []
+    if not pairs:
+        return []
     held = outermost([*codes, *(span for span in placeholder_spans(text) if text[span[0]] == "`")])
     stops = [stop for _, stop in held]
     found, around = list[tuple[Span, Span]](), list[tuple[Span, Span]]()
-    matches = [*_EMPHASIS.finditer(text), *_EMPHASIS_OF_WIKI.finditer(text), *_LINK.finditer(text)]
-    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
-        start, stop = match.span()
-        opening = start, start + (1 if match.re is _LINK else len(match["mark"]))
-        closing = match.span("target") if match.re is _LINK else (stop - len(match["mark"]), stop)
+    for opening, closing in sorted(pairs, key=lambda pair: (pair[0][0], -pair[1][1])):
+        start, stop = opening[0], closing[1]
         while around and around[-1][1][1] <= start:
             around.pop()
         crosses = bool(around) and not around[-1][0][1] <= start < stop <= around[-1][1][0]
@@ -225,6 +237,34 @@ def _pairs_of_marks(text: str, codes: Sequence[Span]) -> list[tuple[Span, Span]]
             found.append((opening, closing))
             around.append(found[-1])
     return found
+
+
+def _pairs_of_marks(text: str) -> Iterator[tuple[Span, Span]]:
+    """Yield both marks of what may be emphasis or a link."""
+    for match in [*_EMPHASIS.finditer(text), *_EMPHASIS_OF_WIKI.finditer(text), *_LINK.finditer(text)]:
+        start, stop = match.span()
+        opening = start, start + (1 if match.re is _LINK else len(match["mark"]))
+        yield opening, match.span("target") if match.re is _LINK else (stop - len(match["mark"]), stop)
+
+
+def _pairs_of_codes(text: str, codes: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
+    """Yield both codes of pairs without white space inside; {start} and {end} in "{start} to {end}" are no pair."""
+    opened = dict[str, list[Span]]()
+    for start, stop in codes:
+        code = text[start:stop]
+        if code.startswith("<") or branches(code):
+            continue
+        if (name := _OPENS.sub("", code)) != code:
+            if not text[stop : stop + 1].isspace():
+                opened.setdefault(_without_digits(name), []).append((start, stop))
+        elif (name := _CLOSES.sub("", code)) != code:
+            own = opened.get(_without_digits(name))
+            if own and not text[start - 1].isspace():
+                yield own.pop(), (start, stop)
+
+
+def _without_digits(name: str) -> str:
+    return re.sub(r"_?\d", "", name)
 
 
 def _is_cut(codes: Sequence[Span], mark: Span) -> bool:

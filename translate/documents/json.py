@@ -255,8 +255,12 @@ _DESCRIBED = {
 _SETTINGS = "smartling"  # a member of a file that is about it
 
 
-# A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key)
-_LINK = re.compile(r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))")
+# A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key); variables of Chrome: $USER$, and of
+# Laravel: :name
+_CODES = re.compile(
+    r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))"
+    r"|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
+)
 
 
 def without_key(text: str) -> tuple[str, str]:
@@ -271,7 +275,7 @@ def without_key(text: str) -> tuple[str, str]:
 
 def find_codes(text: str) -> list[Span]:
     """Return the codes of a message in JSON or YAML."""
-    return variables(text, _LINK)
+    return variables(text, _CODES)
 
 
 def _values(file: Text, key: Key, node: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:

@@ -47,7 +47,7 @@ _COLUMNS = 79  # of a line that gettext writes
 # Codes, by the flag of the entry
 
 _PRINTF = re.compile(
-    r"%(?:%|<PRI\w{1,12}>|(?:\d{1,2}\$|\(\w{1,60}\)|<\w{1,60}>)?[-+ #0'I]{0,4}(?:\*(?:\d{1,2}\$)?|\d{1,4})?"
+    r"%(?:%|<PRI\w{1,12}>|(?:\d{1,2}[$:]|\(\w{1,60}\)|<\w{1,60}>)?[-+ #0'I]{0,4}(?:\*(?:\d{1,2}\$)?|\d{1,4})?"
     r"(?:\.(?:\*(?:\d{1,2}\$)?|\d{1,4})?)?(?:hh|ll|I64|[hlLqjzt])?(?:[A-Za-z@%]|<PRI\w{1,12}>))"
 )
 _PERCENT = re.compile(f"{_PRINTF.pattern}|%")
@@ -56,6 +56,8 @@ _BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
 _CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
     name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "rust")
 }
+# Of entries without a format: %title @count !user of Drupal, and %0:s of Pascal.
+_UNFLAGGED = re.compile(r"(?<![\w%!@])[%!@][a-z](?:[-_]?[a-z\d]){2,}+(?!%)|(?<!%)%\d{1,2}:[a-z](?!\w)")
 _CODES["java"] = re.compile(f"{_BRACES.pattern}|{message_format.QUOTED.pattern}")
 _PRINTF_FLAG = re.compile(
     r"(?:c|objc|c\+\+|python|java-printf|javascript|php|perl|lua|ruby|awk|tcl|elisp|librep|gcc-internal|gfc-internal"
@@ -468,6 +470,8 @@ def _find_codes(flags: tuple[str, ...]) -> FindCodes:
     patterns = [_CODES[name] for name in names if name in _CODES]
     if any(map(_PRINTF_FLAG.fullmatch, flags)):
         patterns.append(_PRINTF)
+    if not names:
+        patterns.append(_UNFLAGGED)
     certain = re.compile("|".join(pattern.pattern for pattern in patterns)) if patterns else None
     return lambda text: variables(text, certain)
 

@@ -81,6 +81,21 @@ def test_prose_has_no_codes(text: str) -> None:
         *((text, text) for text in ("Images (*.png *.jpg);;All files (*)", "Only *.png or *.jpg*")),
         ("'''Bold''' and ''it's {x}''", "<g1>Bold</g1> and <g2>it's {x}</g2>"),  # of MediaWiki
         *((text, text) for text in ("it''s {0}''s turn", "'' a ''", "the ''")),
+        ("Click %{linkStart}here %{x}%{linkEnd}.", "Click <g1>here %{x}</g1>."),  # halves by their names
+        ("{$START_TAG_B}A {$START_TAG_I_1}b{$CLOSE_TAG_I}{$CLOSE_TAG_B}", "<g1>A <g2>b</g2></g1>"),
+        ("**{beginBold}a{endBold}** ${open}b${close}", "<g1><g2>a</g2></g1> <g3>b</g3>"),
+        *(
+            (text, text)
+            for text in (
+                *(
+                    "From {start} to {end}",
+                    "{start_date}\u2013{end_date}",
+                    "{startedBy}a{endedBy}",
+                    "{linkEnd}a{linkStart}",
+                ),
+                *("{linkStart}a{boxEnd}", "{n, plural, other {{start}a{end}}}"),
+            )
+        ),
         *((text, text) for text in ("[1](2)", "<a_b>x</a_b_c>", "![a](b)")),
     ],
 )

@@ -92,6 +92,20 @@ def test_links_to_other_messages_stay(name: str, link: str) -> None:
     assert "exactly once" in reports[0]
 
 
+def test_variables_of_chrome_may_be_beside_letters() -> None:
+    text = "$USER$s page: read $START_LINK$the terms$END_LINK$ for $$5"
+    data = json.dumps({"a": {"message": text, "placeholders": {}}}).encode()
+    message = json.loads(translated("messages.json", data, upper))["a"]["message"]
+    assert message == "$USER$S PAGE: READ $START_LINK$THE TERMS$END_LINK$ FOR $$5"
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_variables_of_laravel_stay(name: str) -> None:
+    data = b'{"a": "Dear :name, (:count) of :Max at 10:30 a: b::c d:e"}'
+    wanted = '{"a": "DEAR :name, (:count) OF :Max AT 10:30 A: B::C D:E"}'
+    assert translated(name, data, upper).decode() == wanted
+
+
 @pytest.mark.parametrize("value", ["E-Mail", "und/oder", "GmbH", "z.B.", "OK", "Hello.", "Datei", "über_uns", "a.m."])
 def test_words_with_signs_are_texts(value: str) -> None:
     assert texts("a.json", f'{{"a": "{value}"}}'.encode()) == [value]

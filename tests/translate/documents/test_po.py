@@ -228,6 +228,14 @@ def test_a_quotation_of_java_is_a_code() -> None:
     assert strings(after) == ["\"{1} '}''{' isn''t\"\n"]
 
 
+def test_variables_of_drupal_and_pascal_need_no_flag() -> None:
+    data = po('msgid "%title of @site-name by !user: %0:s, %1:d. Not me@there.example, 5 % von!"\nmsgstr ""\n')
+    wanted = "%title OF @site-name BY !user: %0:s, %1:d. NOT me@there.example, 5 % VON!"
+    assert strings(translated("a.po", data, upper)) == [f'"{wanted}"\n']
+    data = po('#, object-pascal-format\nmsgid "is %1:d of"\nmsgstr ""\n')
+    assert strings(translated("a.po", data, upper)) == ['"IS %1:d OF"\n']
+
+
 @pytest.mark.parametrize("code", ["% d", "%*d", "%<PRIu64>", "%'d", "%dpx", "%2$s", "%.3s"])
 def test_each_conversion_is_one_symbol(code: str) -> None:
     """The search has to see a placeholder or an object for the whole code."""
