@@ -247,19 +247,31 @@ def _pairs_of_marks(text: str) -> Iterator[tuple[Span, Span]]:
         yield opening, match.span("target") if match.re is _LINK else (stop - len(match["mark"]), stop)
 
 
+# Codes without names, which are a pair if they are beside the words between them alone: %1$shere%2$s
+_WITHOUT_NAME = re.compile(r"%(?:\d{1,2}\$)?[s@]|\{\d{1,2}\}")
+_INSIDE = re.compile(r"\w.*\w[.!?)]?", re.DOTALL)
+
+
 def _pairs_of_codes(text: str, codes: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
     """Yield both codes of pairs without white space inside; {start} and {end} in "{start} to {end}" are no pair."""
     opened = dict[str, list[Span]]()
     for start, stop in codes:
         code = text[start:stop]
+        before, after = text[max(start - 1, 0) : start], text[stop : stop + 1]
         if code.startswith("<") or branches(code):
             continue
-        if (name := _OPENS.sub("", code)) != code:
-            if not text[stop : stop + 1].isspace():
+        if _WITHOUT_NAME.fullmatch(code):
+            own = opened.pop("", [])
+            if own and not after.isalnum() and _INSIDE.fullmatch(text, own[-1][1], start):
+                yield own[-1], (start, stop)
+            elif not before.isalnum():
+                opened[""] = [(start, stop)]
+        elif (name := _OPENS.sub("", code)) != code:
+            if not after.isspace():
                 opened.setdefault(_without_digits(name), []).append((start, stop))
         elif (name := _CLOSES.sub("", code)) != code:
-            own = opened.get(_without_digits(name))
-            if own and not text[start - 1].isspace():
+            own = opened.get(_without_digits(name), [])
+            if own and not before.isspace():
                 yield own.pop(), (start, stop)
 
 
@@ -310,6 +322,7 @@ def _skeleton(message: str, codes: FindCodes) -> str:
 
 # Of MediaWiki and Chrome, counted from $1 on; $1.50 is an amount, and so is $5 alone.
 _NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")
+_BESIDE_LETTER = re.compile(r"(?<!%)%\d{1,2}\$[sd@](?=[A-Za-z])")  # %1$shere%2$s
 _OPENING = re.compile(r"\$t\(|[$%#]?\{")
 _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
 
@@ -324,6 +337,7 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     """
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
+    own += [match.span() for match in _BESIDE_LETTER.finditer(text)] if "$" in text else []
     own += _dates(text)
     own += _numbered(text) if "$1" in text else []
     if "'{" in text or "'}" in text:

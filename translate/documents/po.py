@@ -56,8 +56,9 @@ _BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
 _CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
     name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "rust")
 }
-# Of entries without a format: %title @count !user of Drupal, and %0:s of Pascal.
+# Of entries without a format: %title @count !user of Drupal, and %0:s of Pascal; in those with %s, %shere is none.
 _UNFLAGGED = re.compile(r"(?<![\w%!@])[%!@][a-z](?:[-_]?[a-z\d]){2,}+(?!%)|(?<!%)%\d{1,2}:[a-z](?!\w)")
+_STRINGS, _HAS_STRINGS = re.compile(r"(?<!%)%[sd]"), re.compile(r"(?<!%)%[sd](?![a-z\d_-])")
 _CODES["java"] = re.compile(f"{_BRACES.pattern}|{message_format.QUOTED.pattern}")
 _PRINTF_FLAG = re.compile(
     r"(?:c|objc|c\+\+|python|java-printf|javascript|php|perl|lua|ruby|awk|tcl|elisp|librep|gcc-internal|gfc-internal"
@@ -471,7 +472,7 @@ def _find_codes(flags: tuple[str, ...]) -> FindCodes:
     if any(map(_PRINTF_FLAG.fullmatch, flags)):
         patterns.append(_PRINTF)
     if not names:
-        patterns.append(_UNFLAGGED)
+        return lambda text: variables(text, _STRINGS if _HAS_STRINGS.search(text) else _UNFLAGGED)
     certain = re.compile("|".join(pattern.pattern for pattern in patterns)) if patterns else None
     return lambda text: variables(text, certain)
 

@@ -232,6 +232,8 @@ def test_variables_of_drupal_and_pascal_need_no_flag() -> None:
     data = po('msgid "%title of @site-name by !user: %0:s, %1:d. Not me@there.example, 5 % von!"\nmsgstr ""\n')
     wanted = "%title OF @site-name BY !user: %0:s, %1:d. NOT me@there.example, 5 % VON!"
     assert strings(translated("a.po", data, upper)) == [f'"{wanted}"\n']
+    data = po('msgid "Read %shere%s, or %d site"\nmsgstr ""\n')
+    assert strings(translated("a.po", data, upper)) == ['"READ %sHERE%s, OR %d SITE"\n']
     data = po('#, object-pascal-format\nmsgid "is %1:d of"\nmsgstr ""\n')
     assert strings(translated("a.po", data, upper)) == ['"IS %1:d OF"\n']
 
