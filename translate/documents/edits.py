@@ -266,17 +266,20 @@ def _pairs_of_codes(text: str, codes: Sequence[Span]) -> Iterator[tuple[Span, Sp
                 yield own[-1], (start, stop)
             elif not before.isalnum():
                 opened[""] = [(start, stop)]
-        elif (name := _OPENS.sub("", code)) != code:
-            if not after.isspace():
-                opened.setdefault(_without_digits(name), []).append((start, stop))
-        elif (name := _CLOSES.sub("", code)) != code:
-            own = opened.get(_without_digits(name), [])
-            if own and not before.isspace():
-                yield own.pop(), (start, stop)
+        elif found := half(code):
+            name, opens = found
+            if opens and not after.isspace():
+                opened.setdefault(name, []).append((start, stop))
+            elif not opens and opened.get(name) and not before.isspace():
+                yield opened[name].pop(), (start, stop)
 
 
-def _without_digits(name: str) -> str:
-    return re.sub(r"_?\d", "", name)
+def half(code: str) -> tuple[str, bool] | None:
+    """Return the name of a pair that a code is half of, and whether it opens the pair; None if it is no half."""
+    for pattern, opens in ((_OPENS, True), (_CLOSES, False)):
+        if (name := pattern.sub("", code)) != code:
+            return re.sub(r"_?\d", "", name), opens
+    return None
 
 
 def _is_cut(codes: Sequence[Span], mark: Span) -> bool:

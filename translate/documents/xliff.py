@@ -6,8 +6,8 @@ are final, they are marked as made by a machine: in XLIFF 1 by state="needs-revi
 state-qualifier="mt-suggestion", in XLIFF 2 by state="translated" and subState="translate:mt".
 
 Codes that open and close formatting are a pair in a text, however the file writes them: as one element (g, pc), as two
-(bx and ex, bpt and ept, sc and ec), as two placeholders whose native codes are tags, such as <b> and </b>, or as text,
-as Phrase does: {b>words<b}.
+(bx and ex, bpt and ept, sc and ec), as two placeholders whose native codes are tags, such as <b> and </b>, or whose
+names are START_LINK and CLOSE_LINK, or as text, as Phrase does: {b>words<b}.
 """
 
 import re
@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from translate.documents.document import Reading, Unit
-from translate.documents.edits import is_icu, other_codes, variables, without_quotations
+from translate.documents.edits import half, is_icu, other_codes, variables, without_quotations
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -673,6 +673,8 @@ def _codes(inside: Sequence[Token], place: Place, is_sub: bool) -> Iterator[_Cod
             code = _native(inside[i - 1 : stop], place, is_sub)
             if token.name in ("g", "pc") and _divides(inside, i - 1, stop):
                 code.kind = AtomKind.OBJECT
+            elif token.name in ("x", "ph") and code.key is None and (named := _half(inside, i - 1, stop)):
+                code.key, code.is_start, code.is_end = named[0], named[1], not named[1]
             yield code
             i = stop
         else:
@@ -686,6 +688,19 @@ def _divides(inside: Sequence[Token], start: int, stop: int) -> bool:
     before = inside[start - 1].text[-1:] if start else ""
     after = inside[stop].text[:1] if stop < len(inside) else ""
     return after.isalnum() and (before in (*".,:;!?",) or (before.islower() and after.isupper()))
+
+
+def _half(inside: Sequence[Token], start: int, stop: int) -> tuple[str, bool] | None:
+    """Return the name of the pair that a placeholder is half of by its own name, and whether it opens it.
+
+    A placeholder for a date, as in "from START_DATE to END_DATE", has white space beside it.
+    """
+    attributes = inside[start].attributes
+    named = half(attributes.get("equiv") or attributes.get("id", ""))
+    if named is None:
+        return None
+    before, after = inside[start - 1].text[-1:] if start else "", inside[stop].text[:1] if stop < len(inside) else ""
+    return None if (after if named[1] else before).isspace() else named
 
 
 def _translates(token: Token) -> bool | None:
@@ -721,8 +736,8 @@ def _native(element: Sequence[Token], place: Place, is_sub: bool) -> _Code:
     if attributes.get("ctype", attributes.get("subType")) in _LINE_BREAKS:
         return _Code(token, raw, AtomKind.SPACE)
     shown = attributes.get("equiv-text") or attributes.get("disp") or "".join(one.text for one in element)
-    if name in ("x", "ph") and (half := _TAG.fullmatch(shown.strip())):
-        return _Code(token, raw, AtomKind.OBJECT, key=half[2], is_start=not half[1], is_end=bool(half[1]))
+    if name in ("x", "ph") and (tag := _TAG.fullmatch(shown.strip())):
+        return _Code(token, raw, AtomKind.OBJECT, key=tag[2], is_start=not tag[1], is_end=bool(tag[1]))
     is_empty_pair = name not in _NATIVE and _translates(token) is not False
     return _Code(token, raw, AtomKind.POINT if is_empty_pair else AtomKind.OBJECT)
 

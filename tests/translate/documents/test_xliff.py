@@ -126,6 +126,30 @@ def test_formats_follow_their_words() -> None:
     assert '<sc id="3" type="fmt"/>DA DU<ec startRef="3"/>' in text
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("a <x id='START_BLOCK_IF'/>b<x id='CLOSE_BLOCK_IF'/> c", "a <g1>b</g1> c"),
+        (
+            "<x id='START_LINK'/>a <x id='START_TAG_I_1'/>b<x id='CLOSE_TAG_I'/><x id='CLOSE_LINK'/> c",
+            "<g1>a <g2>b</g2></g1> c",
+        ),
+        ("from <x id='START_DATE'/> to <x id='END_DATE'/> c", "from <g1/> to <g2/> c"),
+    ],
+)
+def test_placeholders_of_angular_are_pairs_by_their_names(source: str, text: str) -> None:
+    for number, name, attribute in (("1.2", "x", "id"), ("2.0", "ph", "equiv")):
+        unit = source.replace("<x id", f"<{name} {attribute}")
+        version_2 = f'<xliff version="2.0" srcLang="en"><file id="f"><unit id="u"><segment><source>{unit}</source>'
+        version_1 = (
+            '<xliff version="1.2"><file source-language="en"><body><trans-unit id="u">'
+            f"<source>{unit}</source></trans-unit></body></file></xliff>"
+        )
+        data = version_1 if number == "1.2" else f"{version_2}</segment></unit></file></xliff>"
+        (found,) = read(data.encode(), GERMAN).units
+        assert found.text == text
+
+
 @BOTH
 def test_no_closing_code_stands_before_its_opening_code(data: bytes) -> None:
     for _, target in units(translated(data, GERMAN, reverse)):
