@@ -72,6 +72,7 @@ _ELEMENTS = {
 _PLACES = {"x", "y", "dx", "dy"}  # of a line of a drawing
 _CONTROLS = {"input", "select", "textarea"}  # of a form, between labels and buttons
 _NUMBERS = {"noteref", "doc-noteref", "footnote-ref", "pagebreak", "doc-pagebreak"}  # what their elements hold
+_FORMULAS = (["math", "inline"], ["math", "display"])  # classes that pandoc writes
 _SUMMARY = "schema:accessibilitySummary"  # metadata that people read
 _ENTITIES = {name: chr(code) for name, code in html.entities.name2codepoint.items()}
 
@@ -90,7 +91,9 @@ def _role(token: Token) -> Role | None:
 def _translates(token: Token) -> bool | None:
     """Return whether an element says that it is translated, or that it is not."""
     attributes = token.attributes
-    if any(name in KEPT_CLASSES for name in attributes.get("class", "").split()):
+    classes = attributes.get("class", "").split()
+    is_formula = classes in _FORMULAS and token.name == "span"
+    if is_formula or any(name in KEPT_CLASSES for name in classes):
         return False
     return {"no": False, "yes": True, "": True}.get(attributes.get("translate", "inherited").lower())
 

@@ -24,7 +24,7 @@ KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name
 # Where no kind begins: at a space, and at a Latin letter within a word. One look there saves some sixty others.
 _NO_START = r"(?! |(?<=[^\W_])[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f])"
 PLACEHOLDER = re.compile(f"{_NO_START}(?:{'|'.join(KINDS.values())})", re.DOTALL)
-KEPT_ELEMENT = re.compile("|".join(KINDS[f"{kind}_element"] for kind in ("code", "kept", "ruby")))
+KEPT_ELEMENT = re.compile("|".join(KINDS[f"{kind}_element"] for kind in ("code", "kept", "formula", "ruby")))
 FORMULA = KINDS["math_element"]
 BBCODE = re.compile(_PARTS["bbcode"])  # a certain tag, without its brackets
 # The tags of the texts of documents, which stand for formatting and objects of any kind.

@@ -246,6 +246,12 @@ def test_attributes_that_readers_see_or_hear_are_translated() -> None:
     assert chapter("".join(shown) + kept, upper) == "".join(shown).replace("Wort", "WORT") + kept
 
 
+def test_formulas_of_pandoc_without_mathml_stay() -> None:
+    formulas = '<span class="math inline"><em>a</em> + <em>b</em></span>', '<span class="math display">$$a$$</span>'
+    text = f"<p>Sei {formulas[0]} die <span class='math'>Summe</span>.</p><p>{formulas[1]}</p>"
+    assert chapter(text, upper) == text.replace("Sei", "SEI").replace("die", "DIE").replace("Summe", "SUMME")
+
+
 def test_labels_and_buttons_of_a_form_are_texts_of_their_own() -> None:
     form = "<form><label>Name: <input/></label><button>Senden</button><input/><label>Ort</label><select/></form>"
     found = [unit.text for unit in read(book(chapter=CHAPTER.replace("</body>", f"{form}</body>")), GERMAN).units]

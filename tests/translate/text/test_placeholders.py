@@ -61,6 +61,10 @@ FOUND = [
     ('Das <i translate="no-op">Haus</i> steht.', ['<i translate="no-op">', "</i>"]),
     ("Das <ruby>X<rt>tou</rt></ruby> und", ["<ruby>X<rt>tou</rt></ruby>"]),
     ("<ruby.a>東<rp>(</rp><rt>tō</rt>京<rt>kyō</rt></ruby>", ["<ruby.a>東<rp>(</rp><rt>tō</rt>京<rt>kyō</rt></ruby>"]),
+    (
+        'Sei <span class="math inline"><em>a</em> + x<sup>2</sup></span> und <span class="math">eine</span>',
+        ['<span class="math inline"><em>a</em> + x<sup>2</sup></span>', '<span class="math">', "</span>"],
+    ),
     ("Seite www.example.com/a_(b). Oder müller.de/x?", ["www.example.com/a_(b)", "müller.de/x"]),
     ("Siehe main.py und Bild 3.final.jpeg!", ["main.py", "3.final.jpeg"]),
     ("IBAN DE02120300000000202051, Code X7K9-22BF-0091.", ["DE02120300000000202051", "X7K9-22BF-0091"]),
