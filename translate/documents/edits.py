@@ -202,7 +202,11 @@ _EMPHASIS = re.compile(  # not in patterns of files: (*.png *.jpg) (*)
 _EMPHASIS_OF_WIKI = re.compile(  # of MediaWiki, between two, three or five apostrophes; in it''s they are one of ICU
     r"(?<![\w'])(?P<mark>'{5}|'{2,3})(?=[^\s'])(?:[^'\n]|'(?!')){1,500}(?<![\s'])(?P=mark)(?![\w'])"
 )
-_LINK = re.compile(r"(?<![\w!\]\\])\[[^\[\]\n]{1,500}(?<!\\)(?P<target>\]\([^\s()]{1,500}\))")
+# A link, or a phrase that Apple puts into the right form: ^[%lld apples](inflect: true)
+_LINK = re.compile(
+    r"(?<![\w!\]\\])(?:\[|(?P<inflects>\^\[))[^\[\]\n]{1,500}(?<!\\)"
+    r"(?P<target>\]\((?:[^\s()]{1,500}|(?(inflects)\s*[A-Za-z]{1,40}:[^()\n]{1,500}|(?!)))\))"
+)
 
 
 # Codes that open and close something around words, by their names: $START_LINK$ {linkEnd} %(close)s {$CLOSE_TAG_DIV_1}
@@ -243,8 +247,10 @@ def _pairs_of_marks(text: str) -> Iterator[tuple[Span, Span]]:
     """Yield both marks of what may be emphasis or a link."""
     for match in [*_EMPHASIS.finditer(text), *_EMPHASIS_OF_WIKI.finditer(text), *_LINK.finditer(text)]:
         start, stop = match.span()
-        opening = start, start + (1 if match.re is _LINK else len(match["mark"]))
-        yield opening, match.span("target") if match.re is _LINK else (stop - len(match["mark"]), stop)
+        if match.re is _LINK:
+            yield (start, start + (2 if match["inflects"] else 1)), match.span("target")
+        else:
+            yield (start, start + len(match["mark"])), (stop - len(match["mark"]), stop)
 
 
 # Codes without names, which are a pair if they are beside the words between them alone: %1$shere%2$s

@@ -65,6 +65,8 @@ def test_prose_has_no_codes(text: str) -> None:
     [
         ("**Bold** and _slanted_ {x}", "<g1>Bold</g1> and <g2>slanted</g2> {x}"),
         ("See [the page]({url}).", "See <g1>the page</g1>."),
+        ("Eat ^[%lld {x}](inflect: true)!", "Eat <g1>%lld {x}</g1>!"),  # of Apple
+        ('^[a](morphology: {g: "f"}, b: 1) [c](d: e)', "<g1>a</g1> [c](d: e)"),
         ("~~Old {x}~~ **[a b](c)**", "<g1>Old {x}</g1> <g2><g3>a b</g3></g2>"),
         ("**Note:** {n, plural, other {**a**}}", "<g1>Note:</g1> {n, plural, other {**a**}}"),
         ("$t(k) *a* **{x}**", "<g1/> <g2>a</g2> <g3>{x}</g3>"),
