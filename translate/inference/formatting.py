@@ -270,7 +270,10 @@ def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
         elif mark.opens:
             opened.append(mark)
     in_pairs = {id(mark) for pair in pairs for mark in pair}
-    kept = [mark for mark in marks if id(mark) in in_pairs or _is_single(mark)]
+    # Without its marks, <[String]> would be a tag.
+    pairs = [(opening, closing) for opening, closing in pairs if not text.endswith("<", 0, opening.start)]
+    taken = {id(mark) for pair in pairs for mark in pair}
+    kept = [mark for mark in marks if id(mark) in taken or (id(mark) not in in_pairs and _is_single(mark))]
     numbers = {id(mark): n for n, mark in enumerate(kept)}
     for opening, closing in pairs:
         opening.partner, closing.partner = numbers[id(closing)], numbers[id(opening)]

@@ -234,6 +234,7 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ('Der {{< b c="d/" >}}rote{{< /b >}} Hund', 'Hund {{< b c="d/" >}}rote{{< /b >}} Der'),
         ("{{% b %}}Der *rote* Hund{{% /b %}}", "{{% b %}}Hund *rote* Der{{% /b %}}"),
         ("Der {{< b >}} rote {{<c/>}} Hund", "Hund {{<c/>}} rote {{< b >}} Der"),  # without a partner
+        ("Der <[Hund][x]> <?*da*>", "<?*da*> <[Hund][x]> Der"),  # no tag
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
 )
