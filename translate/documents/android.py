@@ -232,6 +232,7 @@ def _table(reading: Reading) -> Table:
             "string": Role.UNIT,
             "item": Role.UNIT,
             "xliff:g": Role.OBJECT,
+            "br": Role.SPACE,
             **dict.fromkeys(_COPIED, Role.COPY),
         },
         prefixes=_PREFIXES,

@@ -332,6 +332,7 @@ def _skeleton(message: str, codes: FindCodes) -> str:
 # Of MediaWiki and Chrome, counted from $1 on; $1.50 is an amount, and so is $5 alone.
 _NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")
 _BESIDE_LETTER = re.compile(r"(?<!%)%\d{1,2}\$[sd@](?=[A-Za-z])")  # %1$shere%2$s
+_STYLES = re.compile(r"<(style|script)\b[^<>]*+>[^<]*+</\1>", re.IGNORECASE)  # as in rich text of Qt
 _OPENING = re.compile(r"\$t\(|[$%#]?\{")
 _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
 
@@ -347,6 +348,7 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
     own = [match.span() for match in certain.finditer(text)] if certain else []
     own += [match.span() for match in _BESIDE_LETTER.finditer(text)] if "$" in text else []
+    own += [match.span() for match in _STYLES.finditer(text)] if "</" in text else []
     own += _dates(text)
     own += _numbered(text) if "$1" in text else []
     if "'{" in text or "'}" in text:

@@ -458,14 +458,18 @@ class _Reader:
         """Return the text of a source, with its target in the file."""
         if self._has_codes_as_text:
             source, target = _with_elements(source), _with_elements(target)
-        pieces = contents(_atoms(source, place), place, not context.preserves)
+        # Lines in CDATA are paragraphs, as of WordPress, and no programs indent them.
+        collapses = not context.preserves and not any(token.kind is Kind.CDATA for token in source)
+        pieces = contents(_atoms(source, place), place, collapses)
         old = b"".join(token.raw for token in target)
         if not old.strip():
             return _Text(pieces)
-        found = contents(_atoms(target, place), place, not context.preserves)
+        if all(token.kind is Kind.CDATA or token.text.isspace() for token in target):
+            return _Text(pieces, old)
+        found = contents(_atoms(target, place), place, collapses)
         if context.is_new and _shown(found) == _shown(pieces):
             return _Text(pieces, old)
-        whole = Content(_atoms(target, place), place, not context.preserves)
+        whole = Content(_atoms(target, place), place, collapses)
         return _Text(pieces, old, next((piece for piece in found if isinstance(piece, Content)), whole))
 
 

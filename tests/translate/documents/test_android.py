@@ -193,3 +193,10 @@ def test_a_code_alone_is_no_text(code: str) -> None:
     assert texts("strings.xml", f'<resources><string name="a">{code}</string></resources>'.encode()) == []
     message = "{n, plural, one {# day} other {# days}}"
     assert texts("strings.xml", f'<resources><string name="a">{message}</string></resources>'.encode()) == [message]
+
+
+def test_a_line_break_divides_words() -> None:
+    data = b'<resources><string name="a">one <u>two</u><br/>three</string></resources>'
+    assert texts("strings.xml", data) == ["one <g1>two</g1>\n<g2></g2>three"]
+    after = b'<resources><string name="a">ONE <u>TWO</u><br/>THREE</string></resources>'
+    assert translated("strings.xml", data, upper) == after

@@ -30,6 +30,7 @@ CODES = [
     *("%s", "%1$d", "%(name)s", "%@", "%L1", "{name}", "{0}", "{}", "{0:.2f}", "{{count}}", "{{- value, number}}"),
     *("${x}", "%{x}", "$t(key)", '$t(a:b.c, {"count": 1})', "{d, date, ::yMMMd}", "{0,number,#.##}", "<b>", "{!r:>10}"),
     *("{n, plural, =0 {a} one {# b} other {{x} c}}", "{s, select, a {b {c}} other {{n, plural, other {#}}}}"),
+    *("<style type='text/css'>\np { color: red; }\n</style>", "<SCRIPT>a(b)</SCRIPT>"),
     *("$1", "{0,choice,0#no files at all here|1#one {1} file}", "'{'", "'}}'"),
 ]
 

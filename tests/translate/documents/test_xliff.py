@@ -385,6 +385,20 @@ def test_white_space_is_one_space_unless_it_is_preserved() -> None:
     assert "offen\n          & weit" in read(data, GERMAN).units[0].text
 
 
+def test_lines_of_a_section_of_characters_are_kept_and_an_empty_one_is_no_translation() -> None:
+    """Plugins of WordPress write whole pages so, in which an empty line divides paragraphs."""
+    source = "<![CDATA[<p>ein Haus</p>\n\nein  Hund]]>"
+    unit = f"<unit id='1'><segment><source>{source}</source><target><![CDATA[]]></target></segment></unit>"
+    data = f'<xliff version="2.0" srcLang="de" trgLang="en"><file id="f">{unit}</file></xliff>'.encode()
+    (unit_read,) = read(data, GERMAN).units
+    assert (unit_read.text, unit_read.done) == ("<p>ein Haus</p>\n\nein  Hund", None)
+    assert (
+        f"<target>{source.replace('ein', 'kein')}</target>"
+        in translated(data, GERMAN, lambda text: text.replace("ein", "kein")).decode()
+    )
+    assert read(data, GERMAN).write([None]) == data
+
+
 CODES = """ein Wort |und |&lt;b> |<x id='x'/>|<bx id='1' rid='r'/>|<ex id='2' rid='r'/>|<bx id='3' rid='s'/>
 |<ex id='4' rid='s'/>|<ph id='p'>&lt;i></ph>|<ph id='q'>&lt;/i></ph>|<g id='e'/>|<!-- c -->|<![CDATA[<roh> & ]]>"""
 INLINE = st.recursive(
