@@ -729,6 +729,11 @@ def test_a_paragraph_that_begins_like_a_caption_is_text(text: str, expected: lis
     assert language("markdown", text) == expected
 
 
+def test_settings_of_office_in_a_page_stay() -> None:
+    page = "<!--[if gte mso 9]><xml><w:View>Normal</w:View>\n<w:Save>false</w:Save></xml><![endif]-->\n<p>a</p>"
+    assert language("html", page) == ["a"]
+
+
 @pytest.mark.parametrize("begin", ["<!--[if mso]>", "<!--[if !mso]><!-->", "<!--[if (gte mso 9)|(IE)]>"])
 def test_what_a_page_has_for_one_program_is_translated(begin: str) -> None:
     """As e-mails have for Outlook, which shows it; other comments are copied."""
