@@ -15,7 +15,7 @@ from dataclasses import replace
 from translate.documents.archive import Archive
 from translate.documents.cells import NamedCells
 from translate.documents.document import Reading
-from translate.documents.runs import Holder, Item, TextRun, is_code_style, paragraph
+from translate.documents.runs import Holder, Item, TextRun, is_code_font, is_code_style, paragraph
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -209,6 +209,7 @@ class _Styles:
     def __init__(self, named: NamedCells) -> None:
         self.named = named
         self._code = set[str]()
+        self._style = ""  # that is described, if it is based on one for code
         self._is_master = False
         self._region, self._deletions = "", set[str]()  # the change that is described, and those that delete
         self._open = set[str]()  # the deletions that have begun in the text
@@ -216,10 +217,17 @@ class _Styles:
     def role(self, token: Token) -> Role | None:
         """Return the role of an element: a cell with a number is data; a placeholder without content is not shown."""
         attributes = token.attributes
+        if token.name == "style:default-style" or not token.name.startswith("style:"):
+            self._style = ""
         if token.name == "style:style":
             names = attributes.get("style:name", ""), attributes.get("style:parent-style-name", "")
-            if any(is_code_style(name) or name in self._code for name in names):
-                self._code.add(names[0])
+            is_code = any(is_code_style(name) or name in self._code for name in names)
+            self._style = names[0] if is_code and not is_code_style(names[0]) else ""
+            self._code |= {names[0]} if is_code else set()
+        elif token.name == "style:text-properties" and self._style:
+            font = attributes.get("style:font-name") or attributes.get("fo:font-family", "")
+            if font and not is_code_font(font):  # of text that is pasted from a page
+                self._code.discard(self._style)
         elif token.name == "text:changed-region":
             self._region = attributes.get("text:id", "")
         elif token.name == "text:deletion":

@@ -20,7 +20,16 @@ from translate.documents.archive import Archive
 from translate.documents.bindings import Bindings
 from translate.documents.cells import NamedCells
 from translate.documents.document import ParsedDocument, Reading, Unit
-from translate.documents.runs import NO_BREAK_HYPHEN, HeldBytes, Holder, Item, TextRun, is_code_style, paragraph
+from translate.documents.runs import (
+    NO_BREAK_HYPHEN,
+    HeldBytes,
+    Holder,
+    Item,
+    TextRun,
+    is_code_font,
+    is_code_style,
+    paragraph,
+)
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -153,6 +162,7 @@ _MACROS = re.compile("macroEnabled|vbaProject", re.IGNORECASE)
 _PROMPTS = re.compile(r"presentationml\.slide(?:Master|Layout)\+xml$")
 # In the properties of a paragraph.
 _DELETED_MARK = re.compile(rb"<(?:\w+:)?(?:del|moveFrom)\s")
+_FONT = re.compile(rb"""<(?:\w+:)?rFonts\s(?:[^>]*?\s)?(?:\w+:)?ascii(?:Theme)?\s*=\s*["']([^"']*)""")  # of a run
 _DROP_CAP = re.compile(rb"""<(?:\w+:)?framePr\s[^<>]*?dropCap\s*=\s*["'](?:drop|margin)""")
 _ESCAPE = re.compile("(_x[0-9A-Fa-f]{4}_)")  # a control character, such as a line break of PowerPoint
 # Fields that show nothing where they are, such as entries of an index.
@@ -624,7 +634,8 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
     if holder is None or not is_complete(atoms):
         return contents([part for atom in atoms for part in _without_escapes(atom)], place)
     starts = _starts(atoms)
-    if any(code.is_paragraph(atom) for start in starts for atom in atoms[start : start + 1]):
+    is_code = any(code.is_paragraph(atom) for start in starts for atom in atoms[start : start + 1])
+    if is_code and not _is_in_other_fonts(atoms):
         return original
     hyphen = next((atom.raw for atom in atoms if atom.text and atom.token.kind is Kind.START), ())
     held = Holder(
@@ -633,6 +644,23 @@ def _contents(start: Token, atoms: Sequence[Atom], place: Place, kept: NamedCell
     start_of_text = starts[1] if len(starts) > 1 and _is_drop_cap(atoms[0]) else 0
     initial = _Reader(code).items(atoms[:start_of_text])
     return paragraph(_joined(atoms[start_of_text:], code), original, place, held, initial=initial)
+
+
+def _is_in_other_fonts(atoms: Sequence[Atom]) -> bool:
+    """Return whether each run of a paragraph names a font that is not for code.
+
+    Text that is pasted from a page may have the style for code of HTML, and the font of the text around it.
+    """
+    fonts, font = set[str](), ""
+    for atom in atoms:
+        if atom.token.name == "w:r":
+            font = ""
+        elif atom.token.name == "w:rPr":
+            found = _FONT.search(as_read(atom.raw))
+            font = found[1].decode() if found else ""
+        elif atom.text.strip():
+            fonts.add(font)
+    return all(font and not is_code_font(font) for font in fonts)
 
 
 def _joined(atoms: Sequence[Atom], code: "_Code") -> list[Item]:

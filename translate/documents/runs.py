@@ -38,6 +38,7 @@ _CODE_STYLE = re.compile(
     "source (?:code|text)|verbatim char|html (?:code|keyboard|preformatted|sample|typewriter|variable)|macro(?: text)?"
     "|preformatted text|teletype|code(?: char)?"
 )
+_CODE_FONT = re.compile("mono|courier|consol|code|menlo|monaco|typewriter|fixed|terminal", re.IGNORECASE)
 _LARGEST_RUN = 2**16  # bytes without its text: a hundred times as many as programs write
 _WIDTHLESS = AtomKind.POINT, AtomKind.SPACE
 
@@ -151,6 +152,11 @@ def paragraph(
 def is_code_style(name: str) -> bool:
     """Return whether a style is for code; some programs write the spaces of its name in another way."""
     return _CODE_STYLE.fullmatch(name.lower().replace("_20_", " ").replace("_", " ")) is not None
+
+
+def is_code_font(name: str) -> bool:
+    """Return whether a font is for code."""
+    return _CODE_FONT.search(name) is not None
 
 
 # From items to a text

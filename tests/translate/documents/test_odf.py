@@ -31,7 +31,13 @@ NAMESPACES = " ".join(
     ]
 )
 STYLES = (
+    '<style:style style:name="P7" style:family="paragraph" style:parent-style-name="Preformatted_20_Text">'
+    '<style:text-properties style:font-name="Liberation Mono"/></style:style>'
+    '<style:style style:name="P8" style:family="paragraph" style:parent-style-name="Preformatted_20_Text">'
+    '<style:paragraph-properties/><style:text-properties style:font-name="Liberation Serif"/></style:style>'
     '<style:style style:name="P9" style:family="paragraph" style:parent-style-name="Preformatted_20_Text"/>'
+    '<text:list-style><text:list-level-style-bullet><style:text-properties style:font-name="OpenSymbol"/>'
+    "</text:list-level-style-bullet></text:list-style>"
     '<style:style style:name="T1" style:family="text"><style:text-properties fo:language="de" fo:country="AT"/>'
     "</style:style>"
 )
@@ -132,6 +138,7 @@ FRAME = '<draw:frame text:anchor-type="as-char"><draw:object xlink:href="./O"/><
         (CHANGES + p("Das " + DELETED[0] + "alte " + DELETED[1] + "ist neu"), ["Das <g1></g1>ist neu"]),
         (CHANGES + p("Das" + DELETED[0] + "alte") + p("alte") + p("alte" + DELETED[1] + " da"), ["Das", "da"]),
         ('<text:p text:style-name="P9">x = 1</text:p>', []),
+        ('<text:p text:style-name="P8">Ein Satz.</text:p><text:p text:style-name="P7">x = 1</text:p>', ["Ein Satz."]),
         (p("Das " + span("Source_20_Text", "f()") + " da"), ["Das <g1/> da"]),
         ('<table:table-cell office:value-type="float" office:value="3"><text:p>3,0</text:p></table:table-cell>', []),
         ('<table:table-cell office:value-type="string"><text:p>drei</text:p></table:table-cell>', ["drei"]),

@@ -118,6 +118,8 @@ RUBY = (
     f"<w:rt>{run('haus')}</w:rt><w:rubyBase>{run('Haus ', '<w:b/>')}{run('hier', '<w:b/>')}</w:rubyBase></w:ruby>"
     "<w:t> ist alt</w:t></w:r>"
 )
+PASTED = '<w:pPr><w:pStyle w:val="Meine"/></w:pPr>'  # from a page, in the style for code
+SERIF = '<w:rFonts w:ascii="Times New Roman" w:hAnsi="Times New Roman"/>'
 CODE_STYLES = (
     '<w:style w:type="paragraph" w:styleId="Quelle"><w:name w:val="Source Code"/></w:style>'
     '<w:style w:type="paragraph" w:styleId="Meine"><w:name w:val="Mine"/><w:basedOn w:val="Quelle"/></w:style>'
@@ -183,6 +185,9 @@ CODE_STYLES = (
             ["Ein Haus", "Entwurf"],
         ),
         ('<w:pPr><w:pStyle w:val="Meine"/></w:pPr>' + run("x = 1"), []),
+        (f"{PASTED}{run('Ein ganzer ', SERIF)}{run('Satz.', f'<w:b/>{SERIF}')}", ["Ein ganzer <g1>Satz.</g1>"]),
+        (PASTED + run("x = ", SERIF) + run("1"), []),
+        (PASTED + run("x = 1", '<w:rFonts w:hAnsi="Arial" w:ascii="Courier New"/>'), []),
         (
             run("Die Funktion ")
             + run("f", '<w:rStyle w:val="Wort"/>')
