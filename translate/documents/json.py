@@ -255,11 +255,11 @@ _DESCRIBED = {
 _SETTINGS = "smartling"  # a member of a file that is about it
 
 
-# A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key); variables of Chrome: $USER$, and of
-# Laravel: :name
+# A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key), and one of Lokalise: [%key:a::b%];
+# variables of Chrome: $USER$, and of Laravel: :name
 _CODES = re.compile(
     r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))"
-    r"|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
+    r"|\[%key:[^\[\]%\n]{1,500}%\]|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
 )
 
 

@@ -79,7 +79,16 @@ def test_identifiers_are_no_texts(value: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.json", "a.yaml"])
 @pytest.mark.parametrize(
-    "link", ["@:message.dio", "@.lower:message.the_world", "@:{'a b'}", "@.myOwn:{'a.b'}", "@:(a.b-c)", "@:key"]
+    "link",
+    [
+        "@:message.dio",
+        "@.lower:message.the_world",
+        "@:{'a b'}",
+        "@.myOwn:{'a.b'}",
+        "@:(a.b-c)",
+        "@:key",
+        "[%key:ui::card::not_home%]",
+    ],
 )
 def test_links_to_other_messages_stay(name: str, link: str) -> None:
     data = f'{{"a": "See {link}, mail a@b.example: now"}}'.encode()
