@@ -245,21 +245,22 @@ def _only(node: Node) -> Node | None:
     return None
 
 
-# The keys of messages, and what may be beside them: of Chrome and Crowdin, FormatJS, Transifex, and Lokalise.
+# The keys of messages, and what may be beside them: of Chrome and Crowdin, FormatJS, Transifex, Lokalise, and Signal.
 _DESCRIBED = {
     "message": ("description", "placeholders", "hash"),
     "defaultMessage": ("description", "id", "file", "start", "end", "line", "col"),
     "string": ("developer_comment", "context", "character_limit"),
     "translation": ("notes", "context", "limit"),
+    "messageformat": ("description", "ignoreUnused"),
 }
 _SETTINGS = "smartling"  # a member of a file that is about it
 
 
 # A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key), and one of Lokalise: [%key:a::b%];
-# variables of Chrome: $USER$, and of Laravel: :name
+# variables of Chrome: $USER$, and of Laravel: :name; the rule for plurals of Nextcloud: nplurals=2; plural=(n != 1);
 _CODES = re.compile(
     r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))"
-    r"|\[%key:[^\[\]%\n]{1,500}%\]|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
+    r"|\Anplurals\s?=[^\n]*+\Z|\[%key:[^\[\]%\n]{1,500}%\]|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
 )
 
 

@@ -55,6 +55,8 @@ def test_strings_are_written_as_the_file_writes_them() -> None:
         ('{"a": {"defaultMessage": "Hi", "description": "x"}}', ["Hi"]),
         ('{"a": {"string": "Hi", "developer_comment": "x", "context": "y"}}', ["Hi"]),
         ('{"a": {"translation": "Hi", "notes": "x", "limit": 9}}', ["Hi"]),
+        ('{"a": {"messageformat": "Hi", "description": "x"}}', ["Hi"]),
+        ('{"translations": {"a b": "Hi"}, "pluralForm": "nplurals=2; plural=(n != 1);"}', ["Hi", "<g1/>"]),
         ('{"smartling": {"string_format": "icu"}, "a": {"message": "Hi"}, "b": {"smartling": "c d"}}', ["Hi", "c d"]),
         ('{"a": {"string": "Hi", "error": "x y"}}', ["Hi", "x y"]),
         ('{"locale": "en", "translations": {"1": "Hi"}}', ["Hi"]),
