@@ -16,7 +16,7 @@ from functools import cached_property
 from translate.documents.document import Reading, Unit
 from translate.documents.earlier import Entry, Key
 from translate.errors import UserError
-from translate.text.placeholders import branches, placeholder_spans, with_branches
+from translate.text.placeholders import DOCUMENT_TAG, branches, placeholder_spans, with_branches
 from translate.text.plurals import without_repeated_forms
 
 Span = tuple[int, int]
@@ -117,7 +117,7 @@ class Plain:
     Attributes:
         source: the text with its codes.
         text: the same with objects for codes.
-        held: the codes that objects of the text stand for, by their tags.
+        held: the codes that objects of the text stand for, by their tags, or by a number in their place.
         doubles: whether the source has two signs (&&) for each & of the text.
         escapes: whether the source has a backslash and "n" for each line break of the text.
     """
@@ -133,16 +133,23 @@ class Plain:
         """Return a translation with the codes of the source; UnwritableError if it has other codes."""
         if translation == self.text:
             return self.source
-        if lost := [code for tag, code in self.held.items() if translation.count(tag) != 1]:
+        numbers = {number: translation.count(number) for number in self.held if number[0] != "<"}
+        tags = Counter(tag for tags in _TAGS.finditer(translation) for tag in self._held(tags[0]))
+        counts = tags + Counter(numbers)
+        if lost := [code for tag, code in self.held.items() if counts[tag] != 1]:
             raise UnwritableError(f"does not have {lost[0]!r} exactly once")
-        text = translation
-        for tag, code in self.held.items():
-            text = text.replace(tag, code)
+        text = _TAGS.sub(lambda tags: "".join(self.held.get(tag, tag) for tag in self._held(tags[0])), translation)
+        for number in numbers:  # in the place of variables
+            text = text.replace(number, self.held[number])
         text = text.replace("&", "&&") if self.doubles else text
         text = text.replace("\n", r"\n") if self.escapes else text
         if wrong := other_codes(self.source, text, self.codes):
             raise UnwritableError(wrong)
         return text
+
+    def _held(self, tags: str) -> list[str]:
+        """Return a pair around nothing as one, if it stands for a code, or else its tags."""
+        return [tags] if tags in self.held else [tag[0] for tag in DOCUMENT_TAG.finditer(tags)]
 
     def tagged(self, text: str) -> str:
         """Return another text with the tags of this one, as far as it has their codes."""
@@ -151,6 +158,9 @@ class Plain:
         for tag, code in self.held.items():
             text = text.replace(code, tag, 1)
         return text
+
+
+_TAGS = re.compile(r"<(g+x*\d+)></\1>|</?g+x*\d+/?>")
 
 
 def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> Plain:
@@ -168,8 +178,8 @@ def plain(text: str, codes: FindCodes, tag: str, *, has_marks: bool = True) -> P
     spans = codes(text)
     marks = _pairs(text, spans, has_marks=has_marks)
     colours = [match.span() for match in _COLOUR.finditer(text)] if "\u00a7" in text else []
-    inside = [mark for pair in marks for mark in pair]
-    spans = [(a, b) for a, b in spans if not any(start <= a and b <= stop for start, stop in inside)]
+    inside = sorted(mark for pair in marks for mark in pair)
+    spans = [span for span in spans if not _is_within(span, inside)]
     shown, held = text, dict[str, str]()
     for everything in (False, True) if spans or marks or colours else ():
         known = set() if everything else set(placeholder_spans(text))
@@ -292,6 +302,12 @@ def _is_cut(codes: Sequence[Span], mark: Span) -> bool:
     """Return whether a mark has a part of a code, and not all of it."""
     start, stop = mark
     return any(a < stop and start < b and not (start <= a and b <= stop) for a, b in codes)
+
+
+def _is_within(span: Span, marks: Sequence[Span]) -> bool:
+    """Return whether a span lies in one of the marks, which are in order."""
+    n = bisect.bisect_right(marks, span[0], key=lambda mark: mark[0])
+    return n > 0 and span[1] <= marks[n - 1][1]
 
 
 def tag_name(text: str) -> str:

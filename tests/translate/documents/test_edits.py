@@ -264,6 +264,15 @@ OWN = ("po", "properties", "json", "xcstrings", "strings", "fluent", "ass", "lat
 SUFFIXES = sorted(suffix for suffix, module in MODULES.items() if module in OWN)
 
 
+@pytest.mark.parametrize("part", ["%1$sa b%2$s ", "{linkStart}a{linkEnd} ", "*a* "])
+def test_many_pairs_take_linear_time(part: str) -> None:
+    def work(n: int) -> None:
+        body = plain(part * n, variables, "g")
+        assert body.restored(f"{body.text}c") == f"{part * n}c"
+
+    assert grows_linearly(work, 2**9, 2**12)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_time_is_linear(suffix: str) -> None:
     assert grows_linearly(lambda n: translated(f"a{suffix}", sample(suffix, n), upper), 60, 480)
