@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # NumPy takes as long to import as a sentence to translate
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
-_SPACE_SYMBOL = "\u2581"
-_ESCAPE = "\x10"  # "data link escape", a control character that sentences do not contain; it escapes itself
+SPACE_SYMBOL = "\u2581"
+ESCAPE = "\x10"  # "data link escape", a control character that sentences do not contain; it escapes itself
 # Unigram counts are summed per thread, so this number affects their rounding and so the pieces.
 _TRAINING_THREADS = 16
 # Memory that training may take, in bytes, and per byte of text. It takes more for text with few spaces, such as
@@ -123,7 +123,7 @@ class Tokenizer:
         places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
         is_byte, escaped = self._processor.is_byte, _escape(text)
         pieces = zip(self._processor.encode(escaped), self._processor.encode(escaped, out_type=str), strict=True)
-        lengths = (1 if is_byte(i) else len(piece.replace(_SPACE_SYMBOL, " ").encode()) for i, piece in pieces)
+        lengths = (1 if is_byte(i) else len(piece.replace(SPACE_SYMBOL, " ").encode()) for i, piece in pieces)
         stops = [0, *itertools.accumulate(lengths)]
         added = stops[-1] - len(places)  # the space before the text
         last = len(places)
@@ -152,8 +152,8 @@ class Tokenizer:
             and is_plain
             and not normalizer.precompiled_charsmap
             and not proto.trainer_spec.treat_whitespace_as_suffix
-            and _SPACE_SYMBOL in names
-            and not any(_SPACE_SYMBOL in name[1:] for name in names)
+            and SPACE_SYMBOL in names
+            and not any(SPACE_SYMBOL in name[1:] for name in names)
         )
 
     def knows(self, word: str) -> bool:
@@ -170,7 +170,7 @@ class Tokenizer:
         """The characters of all pieces, and those that are in one of several characters."""
         p = self._processor
         ids = [i for i in range(self.vocab_size) if not (p.is_byte(i) or p.is_control(i) or p.is_unknown(i))]
-        pieces = [piece.replace(_SPACE_SYMBOL, "") for piece in p.id_to_piece(ids)]
+        pieces = [piece.replace(SPACE_SYMBOL, "") for piece in p.id_to_piece(ids)]
         return frozenset().union(*pieces), frozenset().union(*(piece for piece in pieces if len(piece) > 1))
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -222,7 +222,7 @@ class WordEncoder:
             known.clear()
             new = [*set(itertools.chain.from_iterable(rows))]
         known.update(zip(new, self.tokenizer.encode_batch(new), strict=True))
-        known[""] = self.tokenizer.ids([_SPACE_SYMBOL])
+        known[""] = self.tokenizer.ids([SPACE_SYMBOL])
         ids = (itertools.chain.from_iterable(map(known.__getitem__, words)) for words in rows)
         return [[*one] if text else [] for one, text in zip(ids, texts, strict=True)]
 
@@ -398,16 +398,16 @@ def _training_problem(message: str, vocab_size: int) -> UserError:
 
 def _escape(text: str) -> str:
     """Return the text without U+2581: it and the escape character become two characters each."""
-    if _SPACE_SYMBOL not in text and _ESCAPE not in text:
+    if SPACE_SYMBOL not in text and ESCAPE not in text:
         return text
-    return text.replace(_ESCAPE, _ESCAPE * 2).replace(_SPACE_SYMBOL, _ESCAPE + "_")
+    return text.replace(ESCAPE, ESCAPE * 2).replace(SPACE_SYMBOL, ESCAPE + "_")
 
 
 def _unescape(text: str) -> str:
     """Return the inverse of `_escape`; keeps a lone escape, which only a model can produce."""
-    if _ESCAPE not in text:
+    if ESCAPE not in text:
         return text
-    return re.sub(f"{_ESCAPE}([{_ESCAPE}_])", lambda m: _SPACE_SYMBOL if m[1] == "_" else _ESCAPE, text)
+    return re.sub(f"{ESCAPE}([{ESCAPE}_])", lambda m: SPACE_SYMBOL if m[1] == "_" else ESCAPE, text)
 
 
 NO_PARTS = -1

@@ -74,6 +74,7 @@ def _write_settings(folder: ModelFolder, to: Path) -> None:
         "eos_token": eos,
         "unk_token": unk,
         "model_max_length": config.max_length,
+        "additional_special_tokens": [pad, bos, eos, unk],  # Transformers.js leaves these out of translations
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": True,  # as in the export for Marian
     }
@@ -132,7 +133,6 @@ class OnnxFolder:
             onnxruntime.InferenceSession(folder / "onnx" / f"{name}{suffix}.onnx", options) for name in _GRAPHS.values()
         )
         self.tokenizer = Fast.from_file(str(folder / "tokenizer.json"))
-        self.tokenizer.encode_special_tokens = True
         self.ids: Sequence[int] = range(config.vocab_size)
         self._config = config
 

@@ -8,10 +8,8 @@ which pieces have at their start alone, and at symbols, which are looked up as a
 import re
 from typing import Any
 
-from translate.corpus.tokenizer import EOS, UNK, Tokenizer
+from translate.corpus.tokenizer import EOS, ESCAPE, SPACE_SYMBOL, UNK, Tokenizer
 from translate.errors import UserError
-
-_SPACE = "\u2581"
 
 
 def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -26,16 +24,17 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
         )
     pieces = tokenizer.tokens(range(tokenizer.vocab_size))
     end = pieces[EOS]
-    special = [
-        {"id": i, "content": piece, "special": True, "normalized": False}
-        | dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
-        for i, piece in enumerate(pieces[: UNK + 1])
-    ]
-    words = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "never", "split": True}
+    words = {"type": "Metaspace", "replacement": SPACE_SYMBOL, "prepend_scheme": "never", "split": True}
     return {
         "version": "1.0",
-        "added_tokens": special,
-        "normalizer": _sequence("normalizers", {"type": "Prepend", "prepend": _SPACE}, _replace(" ", _SPACE)),
+        "added_tokens": [],  # which would be found in text, too
+        "normalizer": _sequence(
+            "normalizers",
+            _replace(ESCAPE, ESCAPE * 2),
+            _replace(SPACE_SYMBOL, ESCAPE + "_"),
+            {"type": "Prepend", "prepend": SPACE_SYMBOL},
+            _replace(" ", SPACE_SYMBOL),
+        ),
         "pre_tokenizer": _sequence("pretokenizers", *_split(tokenizer.symbols), words),
         "post_processor": {
             "type": "TemplateProcessing",
@@ -45,10 +44,12 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
         },
         "decoder": _sequence(
             "decoders",
-            _replace(_SPACE, " "),
+            _replace(SPACE_SYMBOL, " "),
             {"type": "ByteFallback"},
             {"type": "Fuse"},
             {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+            _replace(ESCAPE + "_", SPACE_SYMBOL),
+            _replace(ESCAPE * 2, ESCAPE),
         ),
         "model": {
             "type": "BPE",
@@ -72,8 +73,8 @@ def _merges(scores: dict[str, float]) -> list[tuple[str, str]]:
 
 
 def _split(symbols: list[str]) -> list[dict[str, Any]]:
-    """Return the step that takes symbols out of the text, if there are any."""
-    pattern = {"Regex": "|".join(map(re.escape, symbols))}
+    """Return the step that takes symbols out of the text, if there are any; the longest one first."""
+    pattern = {"Regex": "|".join(map(re.escape, sorted(symbols, key=len, reverse=True)))}
     return [{"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}] if symbols else []
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,9 @@ from translate.exchange.onnx_folder import export
 from translate.exchange.tokenizer_json import tokenizer_json
 
 onnxruntime = pytest.importorskip("onnxruntime")
+quantization = pytest.importorskip("onnxruntime.quantization")
 tokenizers = pytest.importorskip("tokenizers")
-pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx")
 
 SAME_FUNCTION = {
     "paper": BASE,
@@ -108,20 +110,17 @@ def pair(request: pytest.FixtureRequest) -> "tuple[Tokenizer, tokenizers.Tokeniz
     """A tokenizer, and the same one in the package tokenizers."""
     size = 371 if request.param else 97
     config = TokenizerConfig(vocab_size=size, byte_fallback=request.param, placeholders=2)
-    ours = train(SENTENCES, config, ["<formal>"])
-    theirs = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(ours)))
-    theirs.encode_special_tokens = True
-    return ours, theirs
+    ours = train(SENTENCES, config, ["<formal>", "<formal>+"])
+    return ours, tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(ours)))
 
 
-_PARTS = st.sampled_from(
-    [*"abeinrst ", *(word for line in SENTENCES[:9] for word in line.split()), "\u27e61\u27e7", "</s>"]
-)
+_WORDS = {word for line in SENTENCES[:9] for word in line.split()}
+_PARTS = st.sampled_from([*"abeinrst \u2581", *sorted(_WORDS), "\u27e61\u27e7", "<formal>+", " </s>"])
 
 
-@given(text=st.lists(_PARTS | st.characters(exclude_characters="\u2581\x10", exclude_categories=["Cs"])).map("".join))
+@given(text=st.lists(_PARTS | st.characters(exclude_categories=["Cs"])).map("".join))
 def test_the_tokenizer_is_the_same(text: str, pair: "tuple[Tokenizer, tokenizers.Tokenizer]") -> None:
     ours, theirs = pair
     ids = theirs.encode(text).ids
     assert ids == [*ours.encode(text), EOS]
-    assert UNK in ids or theirs.decode(ids) == text
+    assert UNK in ids or theirs.decode(ids[:-1]) == text
