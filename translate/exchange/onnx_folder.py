@@ -5,6 +5,7 @@ Dimension key: B sentences, S source positions, T target positions, V vocabulary
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
         optional_package(name, "onnx")
     with writing(to), new_folder(to) as new:
         _write_settings(folder, new)
-        _write_graphs(folder, new / "onnx")
+        _write_graphs(folder, new / "onnx", untied=int8)
         proof = _compare(folder, new, texts)
         require_equal(proof, TOLERANCE, "log-probabilities of tokens")
         if int8:
@@ -85,12 +86,21 @@ def _write_settings(folder: ModelFolder, to: Path) -> None:
     write_json(to / "generation_config.json", generation_settings(spec.decoding, config))
 
 
-def _write_graphs(folder: ModelFolder, to: Path) -> None:
-    """Write the graphs in float32."""
+def _write_graphs(folder: ModelFolder, to: Path, *, untied: bool) -> None:
+    """Write the graphs in float32.
+
+    Args:
+        untied: the output has a matrix of its own. ONNX Runtime before 1.32 transposes that of the output as it
+            quantises, also where it is the embedding.
+    """
     import onnx
 
     config, to_make = folder.model.config, {"encoder": onnx_graph.encoder, "decoder": onnx_graph.decoder}
     tensors = {name: tensor.detach().float().cpu().numpy() for name, tensor in folder.model.state_dict().items()}
+    if untied and config.tying != "none":
+        embedding = tensors["src_embedding.weight_VD" if config.tying == "all" else "untied_tgt_embedding.weight_VD"]
+        tensors |= dict.fromkeys(("untied_tgt_embedding.weight_VD", "untied_output.weight"), embedding)
+        config = replace(config, tying="none")
     to.mkdir()
     for stack, make in to_make.items():
         onnx.save(make(config, tensors, n_positions(config)), to / f"{_GRAPHS[stack]}.onnx")
