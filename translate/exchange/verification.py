@@ -108,8 +108,11 @@ def compare(
         texts: sentences; those without tokens are skipped.
         n_positions: number of positions of the exported model.
 
-    Raises UserError if a sentence has other token ids or is too long, or if there is no sentence.
+    Raises UserError if a weight is not finite, if a sentence has other token ids or is too long, or if there is no
+    sentence.
     """
+    if not all(weight.isfinite().all() for weight in folder.model.parameters()):  # also one that no sentence reads
+        raise not_finite(folder.folder)
     encoded = zip(texts, folder.tokenizer.encode_batch(texts), strict=True)
     some = [pair for pair in encoded if pair[1]]  # without tokens, CTranslate2 does not run the model
     texts, src = [text for text, _ in some], [ids for _, ids in some]

@@ -57,10 +57,11 @@ class Same:
         return teacher_forced(self.model, src, tgt)
 
 
-def test_a_model_that_diverged_is_named(parts: ModelFolder) -> None:
+@pytest.mark.parametrize("rows", [slice(None), slice(1)], ids=["everywhere", "in the embedding of padding"])
+def test_a_model_that_diverged_is_named(rows: slice, parts: ModelFolder) -> None:
     diverged = replace(parts, model=copy.deepcopy(parts.model))
     with torch.no_grad():
-        next(diverged.model.parameters()).fill_(math.nan)
+        next(diverged.model.parameters())[rows] = math.nan
     with pytest.raises(UserError, match="its training diverged"):
         compare(diverged, Same(diverged), teacher_forced, SENTENCES[:3], parts.model.config.max_length)
 
