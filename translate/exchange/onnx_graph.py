@@ -23,10 +23,10 @@ _OPSET, _IR_VERSION = 17, 8  # of ONNX; the first with layer normalisation, and 
 _NEVER = -1e4  # added before a softmax, it makes a probability of 0, and it fits into 16 bits
 _SAME, _END = 0, 2**62  # of `Reshape`: the size that it had; of `Slice`: as far as there is something
 _KINDS = ("key", "value")
-_LENGTHS = {
+_LENGTHS = {  # of keys and values, before a step and after it
     "decoder": ("past_length", "length"),
     "encoder": ("past_source_length", "source_length"),
-}  # and with new ones
+}
 Shapes = Mapping[str, Sequence[int | str]]
 
 
