@@ -138,13 +138,23 @@ class _Graph:
     nodes: list[Any] = field(default_factory=list)
     weights: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def op(self, kind: str, *inputs: str | float | Sequence[int], output: str = "", **attributes: Any) -> str:
-        """Add a node of an operator; inputs that are no names are constants."""
+    def op(
+        self,
+        kind: str,
+        *inputs: str | float | Sequence[int],
+        output: str = "",
+        axis: int | None = None,
+        perm: Sequence[int] | None = None,
+        epsilon: float | None = None,
+        transB: int | None = None,
+    ) -> str:
+        """Add a node of an operator; inputs that are no names are constants, and attributes have the names of ONNX."""
         from onnx import helper
 
         output = output or f"{kind}.{len(self.nodes)}"
         names = [x if isinstance(x, str) else self._constant(x) for x in inputs]
-        self.nodes.append(helper.make_node(kind, names, [output], output, **attributes))
+        attributes = {"axis": axis, "perm": perm, "epsilon": epsilon, "transB": transB}
+        self.nodes.append(helper.make_node(kind, names, [output], output, **attributes))  # without those that are None
         return output
 
     def _constant(self, value: float | Sequence[int]) -> str:
