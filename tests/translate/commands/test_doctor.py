@@ -71,7 +71,7 @@ INITIAL = {
 
 
 @pytest.mark.parametrize(
-    ("owner", "arguments"), zip(INITIAL, [["doctor"], ["--version"], ["Guten Morgen"]], strict=True)
+    ("owner", "arguments"), [*zip(INITIAL, [["doctor"], ["--version"], ["Guten Morgen"]], strict=True)]
 )
 def test_the_program_notices_that_the_package_is_anothers(tmp_path: Path, owner: str, arguments: list[str]) -> None:
     """One file is replaced when the other is installed second, and gone when the other is uninstalled."""
