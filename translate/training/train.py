@@ -335,8 +335,8 @@ def _update(
     parts.replica.model.train()
     start = parts.clock()
     update = parts.updater.step(batches, parts.schedule.lr(state.step + 1))
-    seconds, n_passes = parts.clock() - start, 2 if parts.config.r_drop else 1
-    meter.add(update, n_passes * update_flops(parts.trained.model.config, batches), seconds)
+    flops = update_flops(parts.trained.model.config, batches) * (2 if parts.config.r_drop else 1)
+    meter.add(update, flops, parts.clock() - start)  # a GPU works while its operations are counted
     state.step += 1
     state.position = position
     state.n_batches += parts.feed.batches_per_update

@@ -12,7 +12,7 @@ from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.checkpoints import TrainState
 from translate.training.run import Run
-from translate.training.update import Meter, update_flops
+from translate.training.update import Meter, read_stats, update_flops
 
 
 def flops_of(*batches):
@@ -36,6 +36,36 @@ def test_the_speed_is_that_of_the_updates_since_the_last_line():
         "mfu": pytest.approx(0.25),
     }
     assert Meter().speed(peak=2e9)["tokens_per_s"] == 0
+
+
+def test_a_device_that_needs_longer_than_the_host_sets_the_speed(toy, monkeypatch):
+    """It works while the host counts operations, so that time is not left out."""
+    trainer = toy.trainer("run", log_every=12)
+    host = device = 0.0
+
+    def begin():
+        nonlocal host, device
+        device = max(host, device) + 10
+        host += 1
+
+    def count(*_):
+        nonlocal host
+        host += 2
+        return 7
+
+    def wait(updates):
+        nonlocal host
+        host = max(host, device)
+        return read_stats(updates)
+
+    trainer.before("updater", "step", begin)
+    trainer.replace(clock=lambda: host)
+    monkeypatch.setattr("translate.training.train.update_flops", count)
+    monkeypatch.setattr("translate.training.update.read_stats", wait)
+    trainer.train()
+    (line,) = [record for record in trainer.run.records() if record["kind"] == "train"]
+    assert line["tokens_per_s"] == round(trainer.state.n_tokens / (12 * 10))
+    assert line["flops_per_s"] == pytest.approx(7 / 10, rel=1e-3)
 
 
 def test_a_run_counts_the_operations_of_its_updates_also_when_it_was_stopped(toy):
