@@ -263,38 +263,50 @@ def _pairs_of_marks(text: str) -> Iterator[tuple[Span, Span]]:
             yield (start, start + len(match["mark"])), (stop - len(match["mark"]), stop)
 
 
+# Beside letters of scripts without spaces, and the marks of their texts, a code says nothing by its place.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 # Codes without names, which are a pair if they are beside the words between them alone: %1$shere%2$s
 _WITHOUT_NAME = re.compile(r"%(?:\d{1,2}\$)?[s@]|\{\d{1,2}\}")
-_INSIDE = re.compile(r"\w.*\w[.!?)]?", re.DOTALL)
+_INSIDE = re.compile(rf"[^\W{_UNSPACED}].*[^\W{_UNSPACED}][.!?)]?", re.DOTALL)
+# What a pair begins and ends with; marks such as those in ({start}) and {start}: are of what is around one code.
+_FIRST = re.compile(rf"(?!</)[^\s)\]}}>\u00bb\u201d\u2019.,;:!?/|&=+~\u2010-\u2015{_UNSPACED}-]")
+_LAST = re.compile(rf"[^\s(\[{{<\u00ab\u201e\u201c\u2018/\u2010-\u2015{_UNSPACED}-]\Z")
+_QUOTED_CODE = re.compile("[\"'*_~\u00ab\u00bb\u2018-\u201f\u2039\u203a]{2}")  # what is beside one, "{start}"
 
 
 def _pairs_of_codes(text: str, codes: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
-    """Yield both codes of pairs without white space inside; {start} and {end} in "{start} to {end}" are no pair."""
+    """Yield both codes of pairs beside the text inside; {start} and {end} in "{start} to {end}" are no pair."""
     opened = dict[str, list[Span]]()
     for start, stop in codes:
         code = text[start:stop]
-        before, after = text[max(start - 1, 0) : start], text[stop : stop + 1]
+        before, after = text[max(start - 1, 0) : start], text[stop : stop + 2]
         if code.startswith("<") or branches(code):
             continue
         if _WITHOUT_NAME.fullmatch(code):
             own = opened.pop("", [])
-            if own and not after.isalnum() and _INSIDE.fullmatch(text, own[-1][1], start):
+            if own and not after[:1].isalnum() and _INSIDE.fullmatch(text, own[-1][1], start):
                 yield own[-1], (start, stop)
             elif not before.isalnum():
                 opened[""] = [(start, stop)]
-        elif found := half(code):
+        elif found := half(code, before, after):
             name, opens = found
-            if opens and not after.isspace():
+            if opens:
                 opened.setdefault(name, []).append((start, stop))
-            elif not opens and opened.get(name) and not before.isspace():
+            elif opened.get(name):
                 yield opened[name].pop(), (start, stop)
 
 
-def half(code: str) -> tuple[str, bool] | None:
-    """Return the name of a pair that a code is half of, and whether it opens the pair; None if it is no half."""
+def half(code: str, before: str, after: str) -> tuple[str, bool] | None:
+    """Return the name of a pair that a code is half of, and whether it opens the pair; None if it is no half.
+
+    Args:
+        before, after: a character before the code, and two after it, as far as there are characters.
+    """
     for pattern, opens in ((_OPENS, True), (_CLOSES, False)):
         if (name := pattern.sub("", code)) != code:
-            return re.sub(r"_?\d", "", name), opens
+            is_beside = _FIRST.match(after) if opens else _LAST.search(before)
+            is_quoted = _QUOTED_CODE.fullmatch(before + after[:1])
+            return (re.sub(r"_?\d", "", name), opens) if is_beside and not is_quoted else None
     return None
 
 

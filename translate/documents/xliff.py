@@ -700,11 +700,10 @@ def _half(inside: Sequence[Token], start: int, stop: int) -> tuple[str, bool] | 
     A placeholder for a date, as in "from START_DATE to END_DATE", has white space beside it.
     """
     attributes = inside[start].attributes
-    named = half(attributes.get("equiv") or attributes.get("id", ""))
-    if named is None:
-        return None
-    before, after = inside[start - 1].text[-1:] if start else "", inside[stop].text[:1] if stop < len(inside) else ""
-    return None if (after if named[1] else before).isspace() else named
+    tags = {Kind.START: "<", Kind.END: "</>"}
+    before = tags.get(inside[start - 1].kind, inside[start - 1].text)[-1:] if start else ""
+    after = tags.get(inside[stop].kind, inside[stop].text)[:2] if stop < len(inside) else ""
+    return half(attributes.get("equiv") or attributes.get("id", ""), before, after)
 
 
 def _translates(token: Token) -> bool | None:

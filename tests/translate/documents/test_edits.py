@@ -87,6 +87,7 @@ def test_prose_has_no_codes(text: str) -> None:
         ("Click %{linkStart}here %{x}%{linkEnd}.", "Click <g1>here %{x}</g1>."),  # halves by their names
         ("{$START_TAG_B}A {$START_TAG_I_1}b{$CLOSE_TAG_I}{$CLOSE_TAG_B}", "<g1>A <g2>b</g2></g1>"),
         ("**{beginBold}a{endBold}** ${open}b${close}", "<g1><g2>a</g2></g1> <g3>b</g3>"),
+        ('("{linkStart}a!{linkEnd}") {linkStart}"<b>b</b>"{linkEnd}s', '("<g1>a!</g1>") <g2>"<b>b</b>"</g2>s'),
         *(
             (text, text)
             for text in (
@@ -97,6 +98,9 @@ def test_prose_has_no_codes(text: str) -> None:
                     "{linkEnd}a{linkStart}",
                 ),
                 *("{linkStart}a{boxEnd}", "{n, plural, other {{start}a{end}}}"),
+                *("({start}) to ({end})", '"{start}" to "{end}"', "<b>{start}</b> to <b>{end}</b>"),
+                "{start}&nbsp;to&nbsp;{end}",
+                *("{openTime}h\u2013{closeTime}h", "\u4ece{start}\u5230{end}", "{0}\u9080\u8bf7{1}"),
             )
         ),
         *((text, text) for text in ("[1](2)", "<a_b>x</a_b_c>", "![a](b)")),

@@ -135,6 +135,8 @@ def test_formats_follow_their_words() -> None:
             "<g1>a <g2>b</g2></g1> c",
         ),
         ("from <x id='START_DATE'/> to <x id='END_DATE'/> c", "from <g1/> to <g2/> c"),
+        ("a <x id='START_DATE'/>\u2013<x id='END_DATE'/> c", "a <g1/>\u2013<g2/> c"),
+        ("(<x id='START_DATE'/>) to (<x id='END_DATE'/>)", "(<g1/>) to (<g2/>)"),
     ],
 )
 def test_placeholders_of_angular_are_pairs_by_their_names(source: str, text: str) -> None:
