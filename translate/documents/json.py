@@ -258,9 +258,9 @@ _SETTINGS = "smartling"  # a member of a file that is about it
 
 # A message of vue-i18n in another one: @:key @.lower:key @:{'key'} @:(key), and one of Lokalise: [%key:a::b%];
 # variables of Chrome: $USER$, and of Laravel: :name; the rule for plurals of Nextcloud: nplurals=2; plural=(n != 1);
-_CODES = re.compile(
-    r"(?<![\w@])@(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))"
-    r"|\Anplurals\s?=[^\n]*+\Z|\[%key:[^\[\]%\n]{1,500}%\]|\$[A-Z][A-Z\d_@]*+\$|(?<![\w:@]):[A-Za-z]\w++(?!:)"
+_CODES = re.compile(  # each begins with a sign, which is found faster than what is before it
+    r"@(?<![\w@]@)(?:\.[A-Za-z]\w*)?:(?:\w+(?:[.-]\w+)*|\{[^{}\n]*\}|\([^()\n]*\))|\[%key:[^\[\]%\n]{1,500}%\]"
+    r"|nplurals(?<=\Anplurals)\s?=[^\n]*+\Z|\$[A-Z][A-Z\d_@]*+\$|:(?<![\w:@})]:)[A-Za-z]\w++(?!:)"
 )
 
 

@@ -56,9 +56,12 @@ _BRACES = re.compile(r"\{[^{}\n]{0,80}\}")
 _CODES = {"qt": _NUMBERED, "qt-plural": _NUMBERED, "kde": _NUMBERED, "kde-kuit": _NUMBERED, "ycp": _NUMBERED} | {
     name: _BRACES for name in ("python-brace", "perl-brace", "csharp", "rust")
 }
-# Of entries without a format: %title @count !user of Drupal, and %0:s of Pascal; in those with %s, %shere is none.
-_UNFLAGGED = re.compile(r"(?<![\w%!@])[%!@][a-z](?:[-_]?[a-z\d]){2,}+(?!%)|(?<!%)%\d{1,2}:[a-z](?!\w)")
-_STRINGS, _HAS_STRINGS = re.compile(r"(?<!%)%[sd]"), re.compile(r"(?<!%)%[sd](?![a-z\d_-])")
+# Of entries without a format: %title @count !user of Drupal, and %0:s of Pascal; in those with %s, %shere is none. In
+# 100 %ige, a percentage has letters.
+_UNFLAGGED = re.compile(
+    r"[%!@](?:(?<![\w%!@].)(?<!\d\s%)[a-z](?:[-_]?[a-z\d]){2,}+(?!%)|(?<=%)(?<!%%)\d{1,2}:[a-z](?!\w))"
+)
+_STRINGS, _HAS_STRINGS = re.compile(r"%(?<!%%)[sd]"), re.compile(r"%(?<!%%)[sd](?![a-z\d_-])")
 _CODES["java"] = re.compile(f"{_BRACES.pattern}|{message_format.QUOTED.pattern}")
 _PRINTF_FLAG = re.compile(
     r"(?:c|objc|c\+\+|python|java-printf|javascript|php|perl|lua|ruby|awk|tcl|elisp|librep|gcc-internal|gfc-internal"

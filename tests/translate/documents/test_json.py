@@ -112,8 +112,8 @@ def test_variables_of_chrome_may_be_beside_letters() -> None:
 
 @pytest.mark.parametrize("name", ["a.json", "a.yaml"])
 def test_variables_of_laravel_stay(name: str) -> None:
-    data = b'{"a": "Dear :name, (:count) of :Max at 10:30 a: b::c d:e"}'
-    wanted = '{"a": "DEAR :name, (:count) OF :Max AT 10:30 A: B::C D:E"}'
+    data = b'{"a": "Dear :name, (:count) of :Max at 10:30 a: b::c d:e {x}:fg"}'
+    wanted = '{"a": "DEAR :name, (:count) OF :Max AT 10:30 A: B::C D:E {x}:FG"}'
     assert translated(name, data, upper).decode() == wanted
 
 

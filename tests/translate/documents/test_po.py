@@ -229,8 +229,8 @@ def test_a_quotation_of_java_is_a_code() -> None:
 
 
 def test_variables_of_drupal_and_pascal_need_no_flag() -> None:
-    data = po('msgid "%title of @site-name by !user: %0:s, %1:d. Not me@there.example, 5 % von!"\nmsgstr ""\n')
-    wanted = "%title OF @site-name BY !user: %0:s, %1:d. NOT me@there.example, 5 % VON!"
+    data = po('msgid "%title of @site-name by !user: %0:s, %1:d. Not me@there.example, 5 % von, 9 %iger!"\nmsgstr ""\n')
+    wanted = "%title OF @site-name BY !user: %0:s, %1:d. NOT me@there.example, 5 % VON, 9 %IGER!"
     assert strings(translated("a.po", data, upper)) == [f'"{wanted}"\n']
     data = po('msgid "Read %shere%s, or %d site"\nmsgstr ""\n')
     assert strings(translated("a.po", data, upper)) == ['"READ %sHERE%s, OR %d SITE"\n']
