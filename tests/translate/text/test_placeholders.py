@@ -58,6 +58,10 @@ FOUND = [
     ('Das <i id=x translate="no">Haus</i> steht.', ['<i id=x translate="no">Haus</i>']),
     ("Das <i translate=no>Haus <b>x</b></i> steht.", ["<i translate=no>Haus <b>x</b></i>"]),
     ("Das <i class='a notranslate'>Haus <b>x</b></i> steht.", ["<i class='a notranslate'>Haus <b>x</b></i>"]),
+    (
+        "Das <i translate=no>Haus <i translate=yes>x</i></i>",
+        ["<i translate=no>", "<i translate=yes>", "</i>", "</i>"],
+    ),
     ("Das <i translate=no>Haus <p>x</p></i> da", ["<i translate=no>", "<p>", "</p>", "</i>"]),
     (
         'Rufe <code class="a"><span class="b">f</span>(<var>x</var>)</code> und',
