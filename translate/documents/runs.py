@@ -38,7 +38,9 @@ _CODE_STYLE = re.compile(
     "source (?:code|text)|verbatim char|html (?:code|keyboard|preformatted|sample|typewriter|variable)|macro(?: text)?"
     "|preformatted text|teletype|code(?: char)?"
 )
-_CODE_FONT = re.compile("mono|courier|consol|code|menlo|monaco|typewriter|fixed|terminal", re.IGNORECASE)
+_CODE_FONT = re.compile(
+    "mono|courier|consol|code|menlo|monaco|typewriter|fixed|termin|cousine|hack|iosevka|letter gothic", re.IGNORECASE
+)
 _LARGEST_RUN = 2**16  # bytes without its text: a hundred times as many as programs write
 _WIDTHLESS = AtomKind.POINT, AtomKind.SPACE
 

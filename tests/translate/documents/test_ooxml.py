@@ -188,6 +188,7 @@ CODE_STYLES = (
         (f"{PASTED}{run('Ein ganzer ', SERIF)}{run('Satz.', f'<w:b/>{SERIF}')}", ["Ein ganzer <g1>Satz.</g1>"]),
         (PASTED + run("x = ", SERIF) + run("1"), []),
         (PASTED + run("x = 1", '<w:rFonts w:hAnsi="Arial" w:ascii="Courier New"/>'), []),
+        (PASTED + run("x = 1", '<w:rFonts w:ascii="Cousine"/>'), []),
         (
             run("Die Funktion ")
             + run("f", '<w:rStyle w:val="Wort"/>')
