@@ -18,7 +18,7 @@ const [ids, options] = process.argv.slice(2).map((text) => JSON.parse(text))
 const tokenizer = new Tokenizer(read('tokenizer'), { ...read('tokenizer_config'), ...options })
 process.stdout.write(JSON.stringify(ids.map((each) => tokenizer.decode(each))))
 JAVASCRIPT
-python - 2>transformers.log <<'PYTHON'
+python - 2>transformers.log <<'PYTHON' || { cat transformers.log >&2; exit 1; }
 import json
 import subprocess
 

@@ -18,7 +18,7 @@ const tokenizer = new Tokenizer(JSON.parse(readFileSync('tokenizer.json', 'utf8'
 process.stdout.write(JSON.stringify(JSON.parse(process.argv[2]).map((text) => tokenizer.encode(text).ids)))
 JAVASCRIPT
 printf '00E4\t0061 0065\n' >own.tsv  # "ae" for "ä"
-python - 2>training.log <<'PYTHON'
+python - 2>training.log <<'PYTHON' || { cat training.log >&2; exit 1; }
 import io
 import json
 import subprocess

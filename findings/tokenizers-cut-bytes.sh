@@ -9,7 +9,7 @@
 #        whole if a limit or one wrong byte falls into it, and a page that shows a translation while it is written
 #        shows no letter of the name at two of three steps. "ByteLevel" keeps the letters.
 . "$(dirname "$0")/environment.sh" tokenizers==0.23.3 sentencepiece==0.2.3 protobuf==7.36.2
-python - 2>training.log <<'PYTHON'
+python - 2>training.log <<'PYTHON' || { cat training.log >&2; exit 1; }
 import io
 
 from finding import expect

@@ -22,7 +22,7 @@ const words = ([text, ...pair]) => {
 }
 console.log(JSON.stringify(JSON.parse(process.argv[2]).map(words)))
 JAVASCRIPT
-python - 2>transformers.log <<'PYTHON'
+python - 2>transformers.log <<'PYTHON' || { cat transformers.log >&2; exit 1; }
 import json
 import subprocess
 
