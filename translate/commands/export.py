@@ -14,7 +14,7 @@ from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """Export a model to CTranslate2, Hugging Face, Argos Translate or ONNX.
+    """Export a model to CTranslate2, Hugging Face, Argos or ONNX.
 
     The export is kept only if it translates sentences as the model does.
     """

@@ -54,7 +54,7 @@ GROUPS = {
     "Models": {
         "models": "List, show, add, update and remove models.",
         "compress": "Store a model's weights in fewer bits.",
-        "export": "Export a model to CTranslate2, Hugging Face, Argos Translate or ONNX.",
+        "export": "Export a model to CTranslate2, Hugging Face, Argos or ONNX.",
         "import": "Import a model of Hugging Face Marian, fairseq or JoeyNMT.",
     },
 }
