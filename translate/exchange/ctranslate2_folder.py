@@ -11,21 +11,11 @@ import torch
 from torch import Tensor
 
 from translate.corpus.tokenizer import Tokenizer
-from translate.exchange.verification import (
-    Ids,
-    Proof,
-    compare,
-    n_positions,
-    require_close,
-    require_equal,
-    token_log_probs,
-)
+from translate.exchange.verification import Ids, Proof, compare_log_probs, n_positions, require_close, require_equal
 from translate.files import new_folder
 from translate.inference.ctranslate2_engine import package
 from translate.models import conversion
 from translate.models.folder import ModelFolder, write_text_parts, writing
-
-TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
 
 
 def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
@@ -52,7 +42,7 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
     package()
     folder = replace(folder, spec=folder.spec.with_alignment_layer(folder.model))
     proof = _written(folder, new, texts, int8=False)
-    require_equal(proof, TOLERANCE, "log-probabilities of tokens")
+    require_equal(proof)
     if int8:
         proof = _written(folder, new, texts, int8=True)
         require_close(proof)
@@ -67,8 +57,7 @@ def _written(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool
     conversion.convert(
         config, tensors, folder.tokenizer, folder.spec.alignment_layer, new, n_positions(config), int8=int8
     )
-    exported = CTranslate2Folder(new, folder.tokenizer)
-    return compare(folder, exported, token_log_probs, texts, n_positions(config))
+    return compare_log_probs(folder, CTranslate2Folder(new, folder.tokenizer), texts)
 
 
 class CTranslate2Folder:

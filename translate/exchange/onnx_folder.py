@@ -20,22 +20,13 @@ from translate.errors import optional_package
 from translate.exchange import onnx_graph
 from translate.exchange.marian import generation_settings, marian_settings
 from translate.exchange.tokenizer_json import tokenizer_json
-from translate.exchange.verification import (
-    Ids,
-    Proof,
-    compare,
-    n_positions,
-    require_close,
-    require_equal,
-    token_log_probs,
-)
+from translate.exchange.verification import Ids, Proof, compare_log_probs, n_positions, require_close, require_equal
 from translate.files import new_folder, write_json
 from translate.models.conversion import head_width
 from translate.models.folder import ModelFolder, writing
 
-TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
-
-_GRAPHS = {"encoder": "encoder_model", "decoder": "decoder_model_merged"}  # merged: first and later steps
+# By the names of their files; merged: for the first and later steps.
+_GRAPHS = {"encoder_model": onnx_graph.encoder, "decoder_model_merged": onnx_graph.decoder}
 
 Array = NDArray[Any]
 
@@ -54,11 +45,11 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     with writing(to), new_folder(to) as new:
         _write_settings(folder, new)
         _write_graphs(folder, new / "onnx", untied=int8)
-        proof = _compare(folder, new, texts)
-        require_equal(proof, TOLERANCE, "log-probabilities of tokens")
+        proof = compare_log_probs(folder, OnnxFolder(new, folder.model.config), texts)
+        require_equal(proof)
         if int8:
             _quantize(new / "onnx")
-            proof = _compare(folder, new, texts, "_quantized")
+            proof = compare_log_probs(folder, OnnxFolder(new, folder.model.config, "_quantized"), texts)
             require_close(proof)
     return proof
 
@@ -95,15 +86,15 @@ def _write_graphs(folder: ModelFolder, to: Path, *, untied: bool) -> None:
     """
     import onnx
 
-    config, to_make = folder.model.config, {"encoder": onnx_graph.encoder, "decoder": onnx_graph.decoder}
+    config = folder.model.config
     tensors = {name: tensor.detach().float().cpu().numpy() for name, tensor in folder.model.state_dict().items()}
     if untied and config.tying != "none":
         embedding = tensors["src_embedding.weight_VD" if config.tying == "all" else "untied_tgt_embedding.weight_VD"]
         tensors |= dict.fromkeys(("untied_tgt_embedding.weight_VD", "untied_output.weight"), embedding)
         config = replace(config, tying="none")
     to.mkdir()
-    for stack, make in to_make.items():
-        onnx.save(make(config, tensors, n_positions(config)), to / f"{_GRAPHS[stack]}.onnx")
+    for name, graph in _GRAPHS.items():
+        onnx.save(graph(config, tensors, n_positions(config)), to / f"{name}.onnx")
 
 
 def _quantize(folder: Path) -> None:
@@ -112,17 +103,12 @@ def _quantize(folder: Path) -> None:
 
     logging.disable(logging.WARNING)  # the advice to simplify the graph first, which changes nothing here
     try:
-        for name in _GRAPHS.values():
+        for name in _GRAPHS:
             path = folder / f"{name}.onnx"
             quantize_dynamic(path, folder / f"{name}_quantized.onnx", per_channel=True, weight_type=QuantType.QUInt8)
             path.unlink()
     finally:
         logging.disable(logging.NOTSET)
-
-
-def _compare(folder: ModelFolder, new: Path, texts: Sequence[str], suffix: str = "") -> Proof:
-    config = folder.model.config
-    return compare(folder, OnnxFolder(new, config, suffix), token_log_probs, texts, n_positions(config))
 
 
 class OnnxFolder:
@@ -140,7 +126,7 @@ class OnnxFolder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         self.encoder, self.decoder = (
-            onnxruntime.InferenceSession(folder / "onnx" / f"{name}{suffix}.onnx", options) for name in _GRAPHS.values()
+            onnxruntime.InferenceSession(folder / "onnx" / f"{name}{suffix}.onnx", options) for name in _GRAPHS
         )
         self.tokenizer = Fast.from_file(str(folder / "tokenizer.json"))
         self.ids: Sequence[int] = range(config.vocab_size)
@@ -163,13 +149,12 @@ class OnnxFolder:
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
         """Return greedy outputs without eos, of at most limit - 1 tokens."""
         inputs, token_B1 = self._start(src), np.full((len(src), 1), BOS)
-        tokens = [token_B1[:, :0]]
-        for _ in range(limit - 1):
+        tokens, ended_B1 = [token_B1[:, :0]], np.full(token_B1.shape, False)
+        while len(tokens) < limit and not ended_B1.all():
             logits_B1V, inputs = self._step(token_B1, inputs)
             token_B1 = logits_B1V.argmax(axis=-1)
             tokens.append(token_B1)
-            if np.logical_or.reduce([one == EOS for one in tokens[1:]]).all():
-                break
+            ended_B1 |= token_B1 == EOS
         rows = np.concatenate([*tokens, np.full_like(token_B1, EOS)], axis=1).tolist()
         return [row[: row.index(EOS)] for row in rows]
 

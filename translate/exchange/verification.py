@@ -27,6 +27,7 @@ from translate.models.folder import ModelFolder, not_finite
 
 Ids = Sequence[Sequence[int]]
 
+TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
 TOLERANCE_INT8 = 0.05  # of the mean of log-probabilities; 8 bits change them a little
 
 _POSITIONS = 1024  # of sinusoids at least, which have no limit
@@ -189,7 +190,12 @@ def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
     return [torch.tensor(values) for values in score_ids(model, src, tgt)]
 
 
-def require_equal(proof: Proof, tolerance: float, what: str) -> None:
+def compare_log_probs(folder: ModelFolder, exported: Exported, texts: Sequence[str]) -> Proof:
+    """Return `compare` for an exported model with `n_positions`, whose values are `token_log_probs`."""
+    return compare(folder, exported, token_log_probs, texts, n_positions(folder.model.config))
+
+
+def require_equal(proof: Proof, tolerance: float = TOLERANCE, what: str = "log-probabilities of tokens") -> None:
     """Raise UserError unless the models are equal.
 
     Args:
