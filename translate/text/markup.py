@@ -33,6 +33,7 @@ from translate.text.placeholders import (
     READ_KEYS,
     ROLE,
     SHORTCODE,
+    SPAN_ATTRIBUTES,
     TRANSLATED,
     WIKI_LINK,
     block_spans,
@@ -102,7 +103,7 @@ def markdown() -> re.Pattern[str]:
         + rf"|{_KEYS}"
         + r"|(?:\{ ?[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
         + rf"|{PICTURE}|(?<!\w)\[{END_OF_LINK}(?!\w)"
-        + r"|\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
+        + rf"|\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{{0,200}}\]){{0,9}}\](?:[(\[]|{SPAN_ATTRIBUTES}))"
         + rf"|{END_OF_LINK}"
         + rf"|(?!{_INCLUSIVE})(?:\*{{1,3}}|\\[!-/:-@\[-`{{-~])"
         + r"|(?<!\w)(?<!\w\\)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~"

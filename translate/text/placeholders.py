@@ -212,7 +212,7 @@ _ALONE = re.compile(
 )
 TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
 MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]|\{\{%")  # every mark of formatting has one, and most sentences have none
-LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
+LINK_ENDS = ("](", "][", "]{")  # before a target, the label of a reference, and attributes
 EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~", "=="])
 
 
@@ -354,8 +354,13 @@ _LINK_TITLE = re.compile(
 _READ_ATTRIBUTE = re.compile(
     r"""(?<=[\s{])(?:fig-(?:alt|s?cap)|alt|title|caption)=(?:"(?P<double>[^"{}]*)"|'(?P<single>[^'{}]*)')"""
 )
-# The second half of a link: its address, maybe with a title, or its label; and attributes
-END_OF_LINK = r"\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
+# Of a span of pandoc: [old house]{.underline}
+SPAN_ATTRIBUTES = r"\{:?[ ]?(?:[#.][\w-]|[\w-]{1,40}=)[^{}\n]{0,200}\}"
+# The second half of a link: its address, maybe with a title, or its label, and attributes; or that of a span
+END_OF_LINK = (
+    r"\](?:(?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])(?:\{(?!%)[^{}\n]{1,200}\})?"
+    rf"|{SPAN_ATTRIBUTES})"
+)
 # A picture of Markdown: ![text](address "title") or ![text][label]
 PICTURE = rf"!\[(?P<alt>(?:[^\[\]\n]++|\[[^\[\]\n]{{0,200}}\]){{0,9}}+)(?P<end>{END_OF_LINK})"
 BEGINS_PICTURE = re.compile(r"(?i)<img\b|!\[")  # of HTML or Markdown

@@ -227,6 +227,8 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Der _rote_ [*Hund*](x.md) ~~da~~", "~~da~~ [*Hund*](x.md) _rote_ Der"),
         ("Der ==rote== ==**Hund** da==", "==da **Hund**== ==rote== Der"),
         ("Wenn a==b", "a==b Wenn"),  # no marks
+        ("Das [alte Haus]{.underline} da", "da [Haus alte]{.underline} Das"),  # of pandoc
+        ("Das [[Haus]{.a}]{lang=de} [x] da", "da [x] [[Haus]{.a}]{lang=de} Das"),
         ("Der [rote][1] Hund", "Hund [rote][1] Der"),
         ("Der *`rote`* Hund", "Hund *`rote`* Der"),
         ("Siehe [![das Bild](x.png)](y) da", "da [![Bild das](x.png)](y) Siehe"),

@@ -218,6 +218,7 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
         ("Auf ![](a.png){width=1} und [](#ziel) oder [](){ #b }.", ["![](a.png){width=1}", "[](#ziel)", "[](){ #b }"]),
         ("Auf [![](x)](y), ![][z]; [](#a)Wort.", ["[", "![](x)", "](y)", "![][z]", "[", "](#a)"]),
+        ("Ein [Haus]{#a}, [ja]{x} und []{#b .anchor}.", ["[", "]{#a}", "{x}", "[]{#b .anchor}"]),
         ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![Bild](x)", "](y)", "[", "[1]", "](z)"]),
     ],
 )
@@ -657,6 +658,7 @@ def test_symbols_hold_no_spaces():
             "#<b>",
             "<span>https://x</span>",
             "<ruby>a<rt>",
+            "[a]{.b ",
             " :-",
             " >.",
             " (ツ",
