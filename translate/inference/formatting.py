@@ -21,6 +21,7 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it, and after a comma
   there if it is in the source.
+- The reference to a note without white space before it, such as [^1] and [1], is a mark without a partner.
 - A time within a cue of WebVTT stands before the same word as in the source, and times stay in order.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
   in another sentence, with white space on both sides, has it in the translation too.
@@ -39,6 +40,7 @@ from typing import Protocol
 from transformer.config import Attention
 from translate.text.placeholders import (
     EMPHASIS,
+    KINDS,
     LINK_ENDS,
     MAY_BE_MARKED,
     MOST_SYMBOLS,
@@ -75,6 +77,7 @@ _INLINE = re.compile(
 # Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
 _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
+_NOTE = re.compile(KINDS["reference"])  # [^1] or [1], after a word
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
@@ -185,9 +188,9 @@ def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
     mark = marks[n]
     others = [(i, other) for i, other in enumerate(marks) if i != n]
     crosses = any(i < n < (other.partner or 0) for i, other in others)
-    is_time = _TIME.fullmatch(mark.text) is not None
+    is_point = (_TIME.fullmatch(mark.text) or _NOTE.fullmatch(mark.text)) is not None
     opened = (other for _, other in others[:n] if other.partner is None and other.opens)
-    crosses = is_time or crosses or (mark.closes and any(not _TIME.fullmatch(other.text) for other in opened))
+    crosses = is_point or crosses or (mark.closes and any(not _TIME.fullmatch(other.text) for other in opened))
     span = (mark.place, len(plain)) if mark.opens else (0, mark.place)
     start, stop = (mark.place, mark.place) if crosses else _stripped(plain, *span)
     if start == stop:
@@ -325,6 +328,8 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
         return _Mark(start, stop, mark, name, not closes, closes)
     if _TIME.fullmatch(mark):
         return _Mark(start, stop, mark, mark, True, False)
+    if _NOTE.fullmatch(mark):
+        return _Mark(start, stop, mark, mark, False, True) if text[:start][-1:].strip() else None
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None

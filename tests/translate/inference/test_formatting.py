@@ -237,6 +237,7 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("{{% b %}}Der *rote* Hund{{% /b %}}", "{{% b %}}Hund *rote* Der{{% /b %}}"),
         ("Der {{< b >}} rote {{<c/>}} Hund", "Hund {{<c/>}} rote {{< b >}} Der"),  # without a partner
         ("Der <[Hund][x]> <?*da*>", "<?*da*> <[Hund][x]> Der"),  # no tag
+        ("Der **Hund**[1][^2], [er[^3] da](x) schläft", "schläft [da er[^3]](x) **Hund**[1][^2], Der"),
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
 )
@@ -259,11 +260,25 @@ def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None
         ("Der (Hund),<g1></g1><g2></g2> der", "der (Hund),<g1></g1><g2></g2> Der"),
         ("Der <g1></g1>(Hund) schläft", "schläft <g1></g1>(Hund) Der"),
         ("Der (<g1></g1>Hund) schläft", "schläft (<g1></g1>Hund) Der"),
+        ("Der Hund[^1] schläft[2], laut [3] er", "er [3] laut schläft[2], Hund[^1] Der"),
     ],
 )
 def test_what_has_no_width_in_a_document_follows_the_word_beside_it(text: str, expected: str) -> None:
     """The reference to a note, a bookmark: no word of the sentence changes for them."""
     assert translated(text, MIRRORED, markup=tagged()) == expected
+
+
+def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them() -> None:
+    """A symbol beside a word took its first letters: "Katze[^3]" became "Kat[^3]"."""
+    said = list[str]()
+
+    def speak(text: str) -> str:
+        said.append(text)
+        return text
+
+    text = "Der Hund[^1] und **Anna**,[2] laut [3], singen[^b]."
+    assert translated(text, STRAIGHT, speak, markup=MARKDOWN) == text
+    assert said == [f"Der Hund und Anna, laut {symbol(0)}, singen."]
 
 
 @settings(max_examples=settings.default.max_examples * 2 // 5)
