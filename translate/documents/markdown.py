@@ -11,7 +11,7 @@ from translate.documents.edits import Span, outermost
 from translate.documents.inline import Inline
 from translate.text import blocks
 from translate.text.formats import markup, reader
-from translate.text.placeholders import EMPHASIS, LINK_ENDS, PICTURE, ROLE, TAG, placeholder_spans
+from translate.text.placeholders import EMPHASIS, INLINE_NOTE, LINK_ENDS, PICTURE, ROLE, TAG, placeholder_spans
 
 _ORIGIN = re.compile(r"\.(?:md|markdown|mdx)(?![\w.])")
 
@@ -66,7 +66,9 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _title(mark: str) -> Span | None:
-    """Return where the text of a picture is, or the title in a role with a target."""
+    """Return where the text of a picture or a note is, or the title in a role with a target."""
+    if note := re.fullmatch(INLINE_NOTE, mark):
+        return note.span("note")
     picture = re.fullmatch(PICTURE, mark)
     if picture and picture["alt"].strip():
         return picture.span("alt")

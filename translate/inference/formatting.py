@@ -40,6 +40,7 @@ from typing import Protocol
 from transformer.config import Attention
 from translate.text.placeholders import (
     EMPHASIS,
+    INLINE_NOTE,
     KINDS,
     LINK_ENDS,
     MAY_BE_MARKED,
@@ -77,7 +78,7 @@ _INLINE = re.compile(
 # Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
 _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
-_NOTE = re.compile(KINDS["reference"])  # [^1] or [1], after a word
+_NOTE = re.compile(f"{KINDS['reference']}|{INLINE_NOTE}")  # [^1] or [1] or ^[A note.], after a word
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 

@@ -26,6 +26,7 @@ from translate.text.placeholders import (
     END_OF_LINK,
     EXPRESSION,
     FORMULA,
+    INLINE_NOTE,
     KEPT_ELEMENT,
     NOT_TRANSLATED,
     PICTURE,
@@ -87,8 +88,8 @@ def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
     These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
-    text is their name, attributes, names of emoji, keys, pictures, links without text, both halves of others, and
-    emphasis, also around a single word that would be a constant elsewhere.
+    text is their name, notes, attributes, names of emoji, keys, pictures, links without text, both halves of others,
+    and emphasis, also around a single word that would be a constant elsewhere.
     """
     pattern = re.compile(
         f"{_TAG_WITH_EXPRESSION}|{ROLE}"
@@ -96,7 +97,7 @@ def markdown() -> re.Pattern[str]:
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
         + rf"(?<![\w$])\$\$[^$\n]{{1,500}}\$\$(?![\w$])|{_BRACKETED}|{_MACRO}|"
         + r"(?<![\w%])(?<!\d\s)%%(?!%)(?:[^%\n]|%(?!%)){1,500}%%(?![\w%])|"
-        + rf"!?{WIKI_LINK.pattern}|"
+        + rf"{INLINE_NOTE}|!?{WIKI_LINK.pattern}|"
         + rf"\[{_CITED}(?:[,;] (?:{_CITED}|{_LOCATOR}))*\](?![(\[])|{_KEY}|"
         + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
         + PLACEHOLDER.pattern

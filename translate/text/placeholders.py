@@ -364,6 +364,7 @@ END_OF_LINK = (
 # A picture of Markdown: ![text](address "title") or ![text][label]
 PICTURE = rf"!\[(?P<alt>(?:[^\[\]\n]++|\[[^\[\]\n]{{0,200}}\]){{0,9}}+)(?P<end>{END_OF_LINK})"
 BEGINS_PICTURE = re.compile(r"(?i)<img\b|!\[")  # of HTML or Markdown
+INLINE_NOTE = r"\^\[(?P<note>(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){1,20}+)\](?![(\[])"  # of pandoc: ^[A note.]
 # Of wikis and Obsidian: [[page#section|text]]
 WIKI_LINK = re.compile(r"\[\[[^\[\]|\n]{1,200}(?:\|(?P<wiki_text>[^\[\]\n]{1,200}))?\]\]")
 # Attributes by which the content of an element of HTML stays; Sphinx writes declarations of code as "sig-object".
@@ -406,7 +407,7 @@ def _may_show(text: str) -> bool:
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ";;" in sentence or ("{" in sentence and MESSAGE.search(sentence))
-    may_have = may_have or _may_show(sentence) or "}`" in sentence or "![" in sentence
+    may_have = may_have or _may_show(sentence) or any(sign in sentence for sign in ("}`", "![", "^["))
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -417,8 +418,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
-    of a tag that people see or hear, the text of a picture and the title of a link of Markdown, the text of a link of a
-    wiki, and in roles of MyST the text before a target and terms of a glossary.
+    of a tag that people see or hear, the text of a picture, a note and the title of a link of Markdown, the text of a
+    link of a wiki, and in roles of MyST the text before a target and terms of a glossary.
     """
     if (link := WIKI_LINK.fullmatch(code.removeprefix("!"))) and link["wiki_text"]:
         start, stop = link.span("wiki_text")
@@ -431,6 +432,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         return [name.span("text") for name in _NAME_OF_FILTER.finditer(code) if name["text"]]
     if wiki := _FORMS_OF_WIKI.fullmatch(code):
         return [form.span("text") for form in _FORM_OF_WIKI.finditer(code, wiki.start("forms")) if form["text"]]
+    if note := re.fullmatch(INLINE_NOTE, code):
+        return [note.span("note")]
     if code.startswith("<"):
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):

@@ -40,7 +40,9 @@ _LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029|]|(?<=\S)\||\|(?=\S)| {1
 # A line of labels, or the forms of a plural, with bars alone between them. Other bars may be code.
 _LABEL = r"(?=[^|]*?[^\W\d_]{2})[^|<>{}\[\]()=`$\\]++"
 _LABELS = re.compile(rf"{_LABEL}(?:\|{_LABEL})++")
-_REFERENCE = re.compile("\\[[^\\[\\]]*\\]|[\u00b9\u00b2\u00b3\u2070-\u2079]+")  # [1] and superscript digits
+_REFERENCE = re.compile(
+    "\\[[^\\[\\]]*\\]|\\^\\[.*|[\u00b9\u00b2\u00b3\u2070-\u2079]+"
+)  # [1] ^[Note.] and superscript digits
 _BULLET = re.compile(
     r"\s*(?:(?:[-*+\u2013\u2014\u2039\u203a]|#{1,6}|\(?\d{1,3}(?:\.?\)|\.)|\(?(?:[A-Za-z]|[ivx]{1,6}|[IVX]{1,6})\.?\)"
     r"|(?:[ivx]{2,6}|[IVX]{2,6})\.)\s+"

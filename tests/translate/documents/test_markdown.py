@@ -30,6 +30,7 @@ def from_page(message: str) -> bytes:
             "SEE [THE **BIG** GUIDE](a_b.md), [SO][a] AND `code`.",
         ),
         ("Press ![the icon](a.png) or [](#b) here.[^1]", "PRESS ![THE ICON](a.png) OR [](#b) HERE.[^1]"),
+        ("A house^[An *old* one.] stands.", "A HOUSE^[AN *OLD* ONE.] STANDS."),
         ("2 * 3 * 4 and snake_case_name, \\*so\\*.", "2 * 3 * 4 AND SNAKE_CASE_NAME, \\*SO\\*."),
         ("[_All_](a) *of [us](b)*", "[_ALL_](a) *OF [US](b)*"),
         ("It *is* <b>good</b> and %s *", "IT *IS* <b>GOOD</b> AND %s *"),

@@ -276,9 +276,9 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
         said.append(text)
         return text
 
-    text = "Der Hund[^1] und **Anna**,[2] laut [3], singen[^b]."
+    text = "Der Hund[^1] und **Anna**,[2] laut [3], singen^[Oft] da[^b]."
     assert translated(text, STRAIGHT, speak, markup=MARKDOWN) == text
-    assert said == [f"Der Hund und Anna, laut {symbol(0)}, singen."]
+    assert said == [f"Der Hund und Anna, laut {symbol(0)}, singen da.", "Oft"]
 
 
 @settings(max_examples=settings.default.max_examples * 2 // 5)

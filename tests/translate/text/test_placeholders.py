@@ -243,6 +243,14 @@ def test_the_text_of_a_link_of_a_wiki_is_translated_and_its_target_is_not(link: 
     assert with_branches(link, [word.upper() for word in shown]) == link.replace("".join(shown), "".join(shown).upper())
 
 
+@pytest.mark.parametrize("note", ["Eine Notiz.", "Siehe [das *Haus*](a.md) und `x`. Und [2]."])
+def test_the_text_of_a_note_in_its_sentence_is_translated(note: str) -> None:
+    code = f"^[{note}]"
+    assert messages(f"Das Haus{code} ist rot", MARKDOWN) == [code]
+    assert with_branches(code, [note.upper()]) == f"^[{note.upper()}]"
+    assert messages("x^[a](b) und 2^[n", MARKDOWN) == []
+
+
 def test_the_title_of_a_picture_without_text_is_translated() -> None:
     picture = '![](a.png "Ein Haus")'
     assert messages(f"Hier {picture} und", MARKDOWN) == [picture]
@@ -659,6 +667,7 @@ def test_symbols_hold_no_spaces():
             "<span>https://x</span>",
             "<ruby>a<rt>",
             "[a]{.b ",
+            "^[a",
             " :-",
             " >.",
             " (ツ",
