@@ -90,6 +90,9 @@ def _setting(keys: str) -> re.Pattern[str]:
 
 
 _TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
+# The levels of an entry of an index, and one that it refers to: house!old|see{garden}
+_INDEXED = re.compile(r"[{!]\s*(?P<entry>[^{}\\$%#&~!|]*[^\W\d_][^{}\\$%#&~!|]*)(?=[!|}])")
+_SIGN_OF_INDEX = re.compile(r'[!@|]|(?<!\\)"')  # \"a is a letter
 _ENTRY = _setting("name|description|text|plural|first|firstplural|long")  # of a glossary
 _DEFINITION = re.compile(
     r"\\(?:(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\(?P<name>[A-Za-z]+)\s*\}|\\(?P<alone>[A-Za-z]+))"
@@ -354,7 +357,7 @@ class _Reader:
             self.end()
         for title in [] if texts else settings.finditer(self.text, start, stop):
             self._words(*title.span(title.lastgroup or 0))
-            self.end(_in_braces if title.lastgroup == "plain" else str)
+            self.end(_ENCODED.get(title.lastgroup or "", str))
         self.items, self.held = outer
         self.held += [(start, stop)] * (len(self.values) > n_values)
 
@@ -439,6 +442,8 @@ class _Reader:
             self._beside(node.pos, stop, [last.nodelist])
         elif _POINTS.fullmatch(name) or _DECLARATIONS.fullmatch(name):
             self._keep(node.pos, stop, "point")
+            if name == "index" and not re.search('[@"]', self.text[node.pos : stop]):  # with @ it has a key to sort by
+                self._beside(node.pos, stop, settings=_INDEXED)
         elif name in _SAID or name in "%&$#_{}":
             self._say(node.pos, stop, _SAID.get(name, name))
         elif _LETTERS.fullmatch(name):
@@ -531,6 +536,14 @@ class _Reader:
 def _in_braces(text: str) -> str:
     """Return a value of an option; in braces if it would end before its end."""
     return "{" + text + "}" if re.search(r"[,=\[\]]", text) else text
+
+
+def _in_index(text: str) -> str:
+    """Return a level of an entry of an index, with its signs escaped."""
+    return _SIGN_OF_INDEX.sub(r'"\g<0>', text)
+
+
+_ENCODED: Mapping[str, Callable[[str], str]] = {"plain": _in_braces, "entry": _in_index}  # by the groups of settings
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,33 @@ def test_texts_are_paragraphs_headings_items_cells_captions_and_notes() -> None:
     assert unchanged("a.tex", DATA) == (DATA, DATA)
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("house!old one", ["house", "old one"]),
+        ("garden|see{big house}", ["garden", "big house"]),
+        ("page range|(", ["page range"]),
+        (r"\emph{noise}|textbf", ["noise"]),
+        (r"cat@\textbf{cat}", []),  # its key would sort it as in the source
+        ('so"!', []),
+        ("5", []),
+    ],
+)
+def test_entries_of_an_index_are_texts_of_their_own(entry: str, expected: list[str]) -> None:
+    data = f"The house\\index{{{entry}}} is red.".encode()
+    sentence, *found = texts("a.tex", data)
+    assert (sentence, found) == ("The house<g2></g2> is red.", expected)
+    body = re.sub("|".join(expected), lambda text: upper(text[0]), entry) if expected else entry
+    assert translated("a.tex", data, upper).decode() == f"THE HOUSE\\index{{{body}}} IS RED."
+
+
+def test_signs_of_an_index_are_escaped_in_its_entries() -> None:
+    """An exclamation mark would begin another level."""
+    data = b"The house\\index{house} is red."
+    found = translated("a.tex", data, lambda text: "L\u00e4rm! @a|b" if text == "house" else text)
+    assert found == b'The house\\index{L\\"arm"! "@a"|b} is red.'
+
+
 def test_capitals_reach_each_text_and_nothing_else() -> None:
     after = r"""\maketitle
 \section{ONE}\label{sec:One}
