@@ -39,6 +39,7 @@ from typing import Protocol
 
 from transformer.config import Attention
 from translate.text.placeholders import (
+    CRITIC,
     EMPHASIS,
     INLINE_NOTE,
     KINDS,
@@ -78,7 +79,8 @@ _INLINE = re.compile(
 # Of Hugo, which may have a partner: {{< button href="a" >}}words{{< /button >}}
 _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:\s.*)?(?<!/)[>%]\}\}", re.DOTALL)
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
-_NOTE = re.compile(f"{KINDS['reference']}|{INLINE_NOTE}")  # [^1] or [1] or ^[A note.], after a word
+# After a word: [^1] or [1] or ^[A note.], and deleted words and remarks of CriticMarkup
+_NOTE = re.compile(rf"{KINDS['reference']}|{INLINE_NOTE}|\{{--.*--\}}|\{{>>.*<<\}}", re.DOTALL)
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
@@ -324,6 +326,8 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
         return _Mark(start, stop, mark, mark, opens, closes) if opens or closes else None
     if mark == "[" or mark.startswith(LINK_ENDS):
         return _Mark(start, stop, mark, "[", mark == "[", mark.startswith(LINK_ENDS))
+    if critic := CRITIC.fullmatch(mark):
+        return _Mark(start, stop, mark, f"{{{mark.strip('{}')[:2]}", bool(critic["start"]), bool(critic["end"]))
     if shortcode := _SHORTCODE.fullmatch(mark):
         closes, name = bool(shortcode["closes"]), f"{{{{{shortcode['name']}"
         return _Mark(start, stop, mark, name, not closes, closes)

@@ -80,6 +80,11 @@ _KEY_NAME = r"""(?:[\w-]+|"[^"\n]+"|'[^'\n]+')"""
 _SINGLE_KEYS = r"""alt backspace caps-lock cmd command ctrl del delete down end enter esc escape f\d\d? home insert left
 meta option page-down page-up right shift space tab up win windows [a-z\d]"""
 _KEYS = rf"(?<![\w+])\+\+(?:{_KEY_NAME}(?:\+{_KEY_NAME})+|{'|'.join(_SINGLE_KEYS.split())})\+\+(?![\w+])"
+# Of CriticMarkup: deleted words and remarks, {--old--} {>>Why?<<}, and halves of {++new++} {==marked==} {~~old~>new~~}
+_CRITIC = (
+    r"\{--[^{}\n]{1,1000}?--\}|\{>>[^{}\n]{1,1000}?<<\}|\{\+\+(?=[^{}\n]{1,1000}?\+\+\})|\{==(?=[^{}\n]{1,1000}?==\})"
+    r"|\{~~[^{}~\n]{0,200}~>(?=[^{}\n]{1,1000}?~~\})|(?:\+\+|==|~~)\}"
+)
 _TAG_WITH_EXPRESSION = rf"(?=<(?:[^<>{{\"']|\"[^\"]*\"|'[^']*')*+\{{){_TAG}"
 
 
@@ -88,11 +93,11 @@ def markdown() -> re.Pattern[str]:
     """Return the pattern of placeholders within a sentence of Markdown.
 
     These are tags of JSX, roles of MyST, code, mathematics, comments of Obsidian, citations of pandoc, references whose
-    text is their name, notes, attributes, names of emoji, keys, pictures, links without text, both halves of others,
-    and emphasis, also around a single word that would be a constant elsewhere.
+    text is their name, notes, changes and remarks, attributes, names of emoji, keys, pictures, links without text, both
+    halves of others, and emphasis, also around a single word that would be a constant elsewhere.
     """
     pattern = re.compile(
-        f"{_TAG_WITH_EXPRESSION}|{ROLE}"
+        f"{_CRITIC}|{_TAG_WITH_EXPRESSION}|{ROLE}"
         + r"|(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
         + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
         + rf"(?<![\w$])\$\$[^$\n]{{1,500}}\$\$(?![\w$])|{_BRACKETED}|{_MACRO}|"

@@ -211,9 +211,12 @@ _ALONE = re.compile(
     + r"|[\d#*]\ufe0f?\u20e3|#\w+|\[\*\]|\{\\(?![ibus][01]\})[^{}]+\}"
 )
 TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:[=\s][^\]]*)?\])")  # of HTML or BBCode
-MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]|\{\{%")  # every mark of formatting has one, and most sentences have none
+MAY_BE_MARKED = re.compile(r"[<\[\]*_~=]|\{\{%|\+\+")  # every mark of formatting has one, and most sentences have none
 LINK_ENDS = ("](", "][", "]{")  # before a target, the label of a reference, and attributes
 EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~", "=="])
+
+# Of CriticMarkup: {++added++} {==marked==} {~~old~>new~~}, the start of which holds what is deleted.
+CRITIC = re.compile(r"(?P<start>\{(?:\+\+|==|~~[^{}~\n]{0,200}~>))|(?P<end>(?:\+\+|==|~~)\})")
 
 
 def unframed(protected: Protected) -> tuple[str, Protected, str]:
@@ -291,6 +294,10 @@ def _is_pair(marks: Sequence[str]) -> bool:
     if opening == "[":
         steps = [(mark == "[") - mark.startswith(LINK_ENDS) for mark in between]
         return closing.startswith(LINK_ENDS) and min(itertools.accumulate(steps, initial=0)) == sum(steps) == 0
+    if (critic := CRITIC.fullmatch(opening)) and critic["start"]:
+        return closing == f"{opening[1:3]}}}" and not any(
+            mark[:3] == opening[:3] or mark == closing for mark in between
+        )
     tags = [tag for mark in marks if (tag := TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
     return (
@@ -407,7 +414,7 @@ def _may_show(text: str) -> bool:
 def messages(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[str]:
     """Return the distinct placeholders of a sentence that have texts in them; see `branches`."""
     may_have = "|" in sentence or ";;" in sentence or ("{" in sentence and MESSAGE.search(sentence))
-    may_have = may_have or _may_show(sentence) or any(sign in sentence for sign in ("}`", "![", "^["))
+    may_have = may_have or _may_show(sentence) or any(sign in sentence for sign in ("}`", "![", "^[", "{>>"))
     if not may_have and not ("](" in sentence and re.search(r"[\"')]\s?\)", sentence)):
         return []
     found = (sentence[slice(*span)] for span in placeholder_spans(sentence, pattern))
@@ -418,8 +425,8 @@ def branches(code: str) -> list[tuple[int, int]]:
     """Return where the texts in a placeholder start and stop; none in most.
 
     They are the branches of a message of ICU, its choices included, the forms of a plural between bars, the attributes
-    of a tag that people see or hear, the text of a picture, a note and the title of a link of Markdown, the text of a
-    link of a wiki, and in roles of MyST the text before a target and terms of a glossary.
+    of a tag that people see or hear, the text of a picture, note or remark and the title of a link of Markdown, the
+    text of a link of a wiki, and in roles of MyST the text before a target and terms of a glossary.
     """
     if (link := WIKI_LINK.fullmatch(code.removeprefix("!"))) and link["wiki_text"]:
         start, stop = link.span("wiki_text")
@@ -434,6 +441,8 @@ def branches(code: str) -> list[tuple[int, int]]:
         return [form.span("text") for form in _FORM_OF_WIKI.finditer(code, wiki.start("forms")) if form["text"]]
     if note := re.fullmatch(INLINE_NOTE, code):
         return [note.span("note")]
+    if code.startswith("{>>") and code.endswith("<<}"):
+        return [(3, len(code) - 3)]
     if code.startswith("<"):
         return _values(code)
     if code.startswith(("{{<", "{{%", "{%")):

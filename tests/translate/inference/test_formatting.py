@@ -227,6 +227,9 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Der _rote_ [*Hund*](x.md) ~~da~~", "~~da~~ [*Hund*](x.md) _rote_ Der"),
         ("Der ==rote== ==**Hund** da==", "==da **Hund**== ==rote== Der"),
         ("Wenn a==b", "a==b Wenn"),  # no marks
+        ("Der {++rote ==Hund==++} {--war--} da", "da {--war--} {++==Hund== rote++} Der"),  # of CriticMarkup
+        ("Das {~~war~>ist ja~~} {==rot==}{>>Wie?<<} da", "da {==rot==}{>>Wie?<<} {~~war~>ja ist~~} Das"),
+        ("{++Der Hund++} {++da++}", "{++da++} {++Hund Der++}"),
         ("Das [alte Haus]{.underline} da", "da [Haus alte]{.underline} Das"),  # of pandoc
         ("Das [[Haus]{.a}]{lang=de} [x] da", "da [x] [[Haus]{.a}]{lang=de} Das"),
         ("Der [rote][1] Hund", "Hund [rote][1] Der"),

@@ -218,6 +218,10 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
         ("Auf ![](a.png){width=1} und [](#ziel) oder [](){ #b }.", ["![](a.png){width=1}", "[](#ziel)", "[](){ #b }"]),
         ("Auf [![](x)](y), ![][z]; [](#a)Wort.", ["[", "![](x)", "](y)", "![][z]", "[", "](#a)"]),
+        (
+            "Ein {++a++} {==b==} {~~c~>d~~} {--e--} {>>f<<} {++ g",
+            ["{++", "++}", "{==", "==}", "{~~c~>", "~~}", "{--e--}", "{>>f<<}"],
+        ),
         ("Ein [Haus]{#a}, [ja]{x} und []{#b .anchor}.", ["[", "]{#a}", "{x}", "[]{#b .anchor}"]),
         ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![Bild](x)", "](y)", "[", "[1]", "](z)"]),
     ],
@@ -244,10 +248,10 @@ def test_the_text_of_a_link_of_a_wiki_is_translated_and_its_target_is_not(link: 
 
 
 @pytest.mark.parametrize("note", ["Eine Notiz.", "Siehe [das *Haus*](a.md) und `x`. Und [2]."])
-def test_the_text_of_a_note_in_its_sentence_is_translated(note: str) -> None:
-    code = f"^[{note}]"
-    assert messages(f"Das Haus{code} ist rot", MARKDOWN) == [code]
-    assert with_branches(code, [note.upper()]) == f"^[{note.upper()}]"
+def test_the_text_of_a_note_or_remark_in_its_sentence_is_translated(note: str) -> None:
+    for code, changed in ((f"^[{note}]", f"^[{note.upper()}]"), (f"{{>>{note}<<}}", f"{{>>{note.upper()}<<}}")):
+        assert messages(f"Das Haus{code} ist rot", MARKDOWN) == [code]
+        assert with_branches(code, [note.upper()]) == changed
     assert messages("x^[a](b) und 2^[n", MARKDOWN) == []
 
 
@@ -668,6 +672,9 @@ def test_symbols_hold_no_spaces():
             "<ruby>a<rt>",
             "[a]{.b ",
             "^[a",
+            "{++a",
+            "{~~a~>",
+            "{--",
             " :-",
             " >.",
             " (ツ",
