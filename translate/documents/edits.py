@@ -407,13 +407,19 @@ def _nested(text: str) -> Iterator[Span]:
 # Patterns of dates of Java, .NET, Apple, ICU and Moment. They are code with a name of a month or weekday, a time, or
 # small letters beside MM; in dd/mm/yyyy and DD.MM.YYYY people may read words.
 _NAMES = "E{3,5}|ddd{1,2}|MMM{1,2}|LLL{1,2}"
-_PART_OF_DATE = f"(?:{_NAMES}|E|dd?|Do|DD?|MM?|yy(?:yy)?|YY(?:YY)?|''yy)"
+_PART_OF_DATE = f"(?:{_NAMES}|E|dd?|Do|DD?|MM?|y|yy(?:yy)?|YY(?:YY)?|''yy)"
 _QUOTED_IN_DATE = r"(?: ?'[^'\n]{1,20}' ?| \[[^\]\n]{1,20}\] )"  # "at", "Uhr"
 _DAY = rf"{_PART_OF_DATE}(?:(?:[-./ ]{{1,2}}|, |{_QUOTED_IN_DATE}){_PART_OF_DATE}){{1,4}}"
-_TIME = r"(?:HH?|hh?|kk?)[:.]mm(?:[:.]ss)?(?: (?:a|A|tt))?(?: '[^'\n]{1,20}')?"
-_DATE = re.compile(rf"(?<![\w{{])(?:{_DAY}(?:(?:,? |{_QUOTED_IN_DATE}){_TIME})?|{_TIME})(?![\w}}])")
+# With fractions of a second, a half of the day and a zone.
+_TIME = (
+    r"(?:(?:HH?|hh?|kk?|KK?)[:.]mm(?:[:.]ss)?|mm:ss)(?:(?<=ss)[.,](?:S{1,9}|z{3}|f{1,7}))?(?: ?(?:aa?|A|tt?|ap|AP))?"
+    r"(?: ?(?:z{1,4}|Z{1,5}|X{1,5}|x{1,5}|O{1,4}|K))?(?: '[^'\n]{1,20}')?"
+)
+_DATE = re.compile(
+    rf"(?<![\w{{])(?:{_DAY}(?:(?:,? |'?T'?|{_QUOTED_IN_DATE}){_TIME}(?: yyyy)?)?|{_TIME})(?![\w}}])"  # of asctime
+)
 _MAY_BE_DATE = re.compile(r"MM|mm|yy|ddd|EEE|LLL")
-_IS_DATE = re.compile(rf"{_NAMES}|[:.]mm|(?<!M)MM[-./ ]d|d[-./ ]{{1,2}}MM|M.*yy|yy.*M")
+_IS_DATE = re.compile(rf"{_NAMES}|[:.]mm|mm:ss|(?<!M)MM[-./ ]d|d[-./ ]{{1,2}}MM|M.*yy|yy.*M")
 # A text in the letters of PHP alone, F j, Y g:i a, that has a time, or a year with a month.
 _LETTERS_OF_PHP = re.compile(r"(?:\\.|[dDjlNzwWFMmntYyoaAgGhHisueTPOcr]S?(?![A-Za-z])|[\s.,:/@-]){3,40}")
 _DATE_OF_PHP = re.compile(r"[gGhH]:i|F.*Y|[dj].*[mnM].*[yY]|[mnM].*[dj].*[yY]|[yY].*[mnM].*[dj]")

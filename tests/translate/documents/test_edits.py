@@ -309,6 +309,15 @@ def test_hostile_files_take_linear_time(suffix: str, part: str) -> None:
         *("MMM d, yyyy", "dd.MM.yyyy", "d. MMMM yyyy", "yyyy-MM-dd", "EEEE, d MMMM", "HH:mm", "h:mm a", "MMMM yyyy"),
         *("yyyy-MM-dd HH:mm:ss", "E, dd/MM/yy", "yyyy-MM-dd'T'HH:mm:ss", "EEE, MMM dd, yyyy h:mm a", "MMM dd"),
         *("dddd, MMMM d, yyyy", "ddd d MMM, hh:mm tt", "M/d/yy", "EEE, MMM d, ''yy", "LLLL yyyy", "HH:mm 'Uhr'"),
+        *(
+            "hh:mm ap",
+            "h:mm aa",
+            "yyyy-MM-dd hh:mm:ss.zzz",
+            "HH:mm:ss,SSS",
+            "yyyy-MM-dd'T'HH:mm:ssXXX",
+            "h:mm:ss a zzzz",
+        ),
+        *("EEE, d MMM yyyy HH:mm:ss Z", "ddd MMM d HH:mm:ss yyyy", "YYYY-MM-DDTHH:mm:ssZ", "EEEE, MMMM d, y", "mm:ss"),
         *("dddd, MMMM Do, YYYY h:mm A", "D. MMM YY", "MMMM D, YYYY [at] h:mm A", "d. MMMM yyyy 'um' HH:mm 'Uhr'"),
     ],
 )
