@@ -149,7 +149,7 @@ _OTHERS = {
     ".ipynb": _CONVERT.format(".md, as jupytext does"),
     **dict.fromkeys((".jsonl", ".ndjson"), _CONVERT.format(".csv or .tsv, and name the column with --column")),
     **dict.fromkeys((".eml", ".msg", ".mht", ".mhtml"), _SAVE.format(".html or .txt")),
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte"), _MESSAGES),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".svelte", ".astro"), _MESSAGES),
     **dict.fromkeys((".php", ".py", ".java", ".kt", ".swift", ".go", ".rb"), _MESSAGES),
     # But for .cs, .pl, .sh and the like, which may be languages: corpus.pl
     **dict.fromkeys((".c", ".h", ".cpp", ".hpp", ".cc", ".rs", ".dart", ".scala", ".sql", ".ps1", ".bat"), _MESSAGES),
@@ -160,7 +160,8 @@ _OTHERS = {
     **dict.fromkeys(
         (".tmx", ".tbx", ".plist", ".sub", ".sbv", ".scc", ".smi", ".lrc", ".svg", ".toml", ".ini", ".json5", ".jsonc")
         + (".bib", ".sty", ".cls", ".css", ".scss", ".less", ".rc", ".desktop", ".xaml", ".ui", ".glade", ".wxl")
-        + (".xsl", ".xslt", ".xsd", ".wsdl", ".dtd", ".rng", ".opf", ".ncx", ".geojson", ".jsonld"),
+        + (".xsl", ".xslt", ".xsd", ".wsdl", ".dtd", ".rng", ".opf", ".ncx", ".geojson", ".jsonld")
+        + (".opml", ".rss", ".atom", ".kml", ".gpx"),
         "convert it to another format, or translate all of it as plain text with --format text",
     ),
 }

@@ -309,7 +309,7 @@ _OF_LINES = ("markdown", "mdx", "srt", "vtt")  # formats that are divided by the
 TABLES = {"tsv": _column, "csv": _comma_column}  # of which one column is translated
 _SUFFIXES = {
     **dict.fromkeys((".md", ".mkd", ".mkdn", ".mdown", ".qmd", ".rmd"), "markdown"),  # also of Quarto and R
-    **dict.fromkeys((".htm", ".xhtml", ".shtml"), "html"),
+    **dict.fromkeys((".htm", ".xhtml", ".shtml", ".mjml"), "html"),
 }
 SUFFIXES = (".txt", *_SUFFIXES, *(f".{name}" for name in FORMATS if name not in LINE_FORMATS))  # of files of text
 

@@ -1013,8 +1013,8 @@ def _row(line: str) -> Iterator[Piece]:
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 _TEXT_OF_DRAWING = re.compile("text|title|desc|foreignobject")
 _LINE_OF_DRAWING = re.compile(r"\sd?[xy]\s*=")  # an attribute of an element of text with a place of its own
-_FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
-_COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math|xml")  # settings of Office
+_FLAT = re.compile("script|(?:mj-)?style|textarea|title")  # tags and comments inside them are text; of MJML too
+_COPIED = re.compile("script|(?:mj-)?style|pre|code|textarea|kbd|samp|var|svg|math|xml")  # settings of Office
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment. A long one comes in portions.
 _FORMULA_OF_LINES = FORMULA.replace(r"\n", "")

@@ -52,7 +52,13 @@ def test_files_without_a_format_are_no_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"), [("a.html.erb", "--format html"), ("a.cpp", "file of messages"), ("a.bib", "--format text")]
+    ("name", "remedy"),
+    [
+        ("a.html.erb", "--format html"),
+        ("a.cpp", "file of messages"),
+        ("a.bib", "--format text"),
+        ("a.opml", "--format text"),
+    ],
 )
 def test_code_and_templates_are_refused_with_what_to_do_instead(name: str, remedy: str) -> None:
     with pytest.raises(UserError, match=remedy):

@@ -42,7 +42,7 @@ def test_pieces_joined_are_the_text(layout: str, text: str) -> None:
 
 def test_names_of_files_suggest_formats() -> None:
     names = ["a.md", "b.HTML", "c.srt", "d.vtt", "e.tsv", "f.txt", "g", "h.de", "i.qmd", "j.Rmd", "k.mkd", "l.pl"]
-    assert [guess_format(Path(name)) for name in names] == [
+    assert [guess_format(Path(name)) for name in [*names, "m.mjml"]] == [
         "markdown",
         "html",
         "srt",
@@ -53,6 +53,7 @@ def test_names_of_files_suggest_formats() -> None:
         "text",
         *["markdown"] * 3,
         "text",
+        "html",
     ]
 
 
@@ -944,6 +945,7 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<script>a <b> '<script>' </script>c", ["c"]),
         ("<div translate=no>a<div>b</div>c</div>d", ["d"]),
         ("<pre>a</pre><style>b</style><textarea>c</textarea>", []),
+        ("<mj-style>a > b {}</mj-style><mj-text>a <b>b</b></mj-text><mj-button>c</mj-button>", ["a <b>b</b>", "c"]),
         ("<p>a<p>b</i></p></p>", ["a", "b</i>"]),
         ("a < b und c > d", ["a < b und c > d"]),
         ("<p>a", ["a"]),
