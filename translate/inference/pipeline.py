@@ -145,6 +145,15 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Tra
     `_translate_formatted` does so with formatting, `_translate_plain` with placeholders and terms, and
     `_translate_protected` searches and checks what is left.
     """
+    plain = {} if rules.is_bare else {text: placeholders.with_ampersands(text, rules.markup) for text in texts}
+    if any(text != read for text, read in plain.items()):
+        said = translate_sentences(_distinct(plain.values()), model, rules)
+        found = {text: said[read] for text, read in plain.items()}
+        changed = {text: said for text, said in found.items() if text != plain[text]}
+        return found | {
+            text: replace(said, text=placeholders.with_entities(said.text, rules.markup))
+            for text, said in changed.items()
+        }
     found = _translate_formatted(texts, model, rules)
     if rules.is_bare:
         return found

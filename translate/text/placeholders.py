@@ -97,6 +97,32 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
 
 
+# An ampersand between words, which models read, is written as an entity in HTML: books &amp; music, R&amp;D. In an
+# address it is part of a placeholder.
+_ENTITY_OF_AMPERSAND = re.compile(r"(?<![^\s>])&amp;(?![^\s<])|(?<=[A-Z])&amp;(?=[A-Z])")
+_AMPERSAND = re.compile(r"&(?!#?\w{1,31};)")
+
+
+def with_ampersands(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with signs in place of entities between words; one with other ampersands stays."""
+    if "&amp;" not in text or any(_AMPERSAND.search(part) for part, _ in _outside(text, pattern)):
+        return text
+    return _ENTITY_OF_AMPERSAND.sub("&", text)
+
+
+def with_entities(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with an entity in place of each ampersand outside of its placeholders."""
+    return "".join(_AMPERSAND.sub("&amp;", part) + held for part, held in _outside(text, pattern))
+
+
+def _outside(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yield each part of a text outside of placeholders, and the placeholder after it, "" after the last one."""
+    end = 0
+    for start, stop in [*placeholder_spans(text, pattern), (len(text), len(text))]:
+        yield text[end:start], text[start:stop]
+        end = stop
+
+
 # Finding placeholders
 
 # Forms of a plural as Symfony, Laravel and vue-i18n have them: a whole text with bars, {0} None|[1,*] Some. So are the

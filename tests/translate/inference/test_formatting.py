@@ -284,6 +284,31 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
     assert said == [f"Der Hund und Anna, laut {symbol(0)}, singen da.", "Oft"]
 
 
+@pytest.mark.parametrize(
+    ("text", "read", "expected"),
+    [
+        ("Hund &amp; Anna", "Hund & Anna", "Anna &amp; Hund"),
+        (
+            "Die <b>R&amp;D</b> &amp; &lt; &auml;",
+            f"Die R&D & {symbol(0)} \u00e4",
+            "\u00e4 &lt; &amp; <b>R&amp;D</b> Die",
+        ),
+        ("http://a.de?b&amp;c=d &amp; ja", f"{symbol(0)} & ja", "ja &amp; http://a.de?b&amp;c=d"),
+        ("Hund & a &amp; b", f"Hund & a {symbol(0)} b", "b &amp; a & Hund"),  # the file has both
+    ],
+)
+def test_models_read_an_ampersand_in_the_place_of_its_entity(text: str, read: str, expected: str) -> None:
+    """Words beside the symbol were lost: "Terms &amp; conditions" became one of "conditions for &amp;"."""
+    said = list[str]()
+
+    def speak(text: str) -> str:
+        said.append(text)
+        return reversed_words(text)
+
+    assert translated(text, MIRRORED, speak) == expected
+    assert said == [read]
+
+
 @settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(text=st.deferred(lambda: DOCUMENTS), seed=st.integers(0, 7))
 def test_tags_of_documents_change_no_word_and_stay_nested(text: str, seed: int) -> None:
