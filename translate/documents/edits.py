@@ -228,6 +228,8 @@ _OPENS, _CLOSES = (
     )
     for words in (("start", "begin", "open"), ("end", "close", "stop"))
 )
+# Or by a slash: {link}here{/link} {{#link}}here{{/link}} [link]here[/link]
+_SECTION = re.compile(r"(?P<bracket>\{\{?|\[)\s?(?P<sign>[#^/]?)(?P<name>[A-Za-z][\w.-]{0,60})\s?(?:\}\}?|\])")
 
 
 def _pairs(text: str, codes: Sequence[Span], *, has_marks: bool) -> list[tuple[Span, Span]]:
@@ -302,11 +304,13 @@ def half(code: str, before: str, after: str) -> tuple[str, bool] | None:
     Args:
         before, after: a character before the code, and two after it, as far as there are characters.
     """
-    for pattern, opens in ((_OPENS, True), (_CLOSES, False)):
-        if (name := pattern.sub("", code)) != code:
-            is_beside = _FIRST.match(after) if opens else _LAST.search(before)
-            is_quoted = _QUOTED_CODE.fullmatch(before + after[:1])
-            return (re.sub(r"_?\d", "", name), opens) if is_beside and not is_quoted else None
+    halves = [(pattern.sub("", code), opens) for pattern, opens in ((_OPENS, True), (_CLOSES, False))]
+    halves = [(re.sub(r"_?\d", "", name), opens) for name, opens in halves if name != code]
+    if not halves and (section := _SECTION.fullmatch(code)):
+        halves = [(f"{section['bracket']}{section['name']}", section["sign"] != "/")]
+    for name, opens in halves:
+        is_beside = _FIRST.match(after) if opens else _LAST.search(before)
+        return (name, opens) if is_beside and not _QUOTED_CODE.fullmatch(before + after[:1]) else None
     return None
 
 
