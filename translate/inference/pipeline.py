@@ -138,6 +138,13 @@ def _pairs(pieces: Sequence[Piece], found: Translations) -> Iterator[tuple[str, 
         yield piece.text, translation
 
 
+# How models read signs of HTML, and how a translation has them.
+_SPELLINGS = (
+    (placeholders.with_ampersands, placeholders.with_entities),
+    (placeholders.with_spaces_at_breaks, placeholders.without_spaces_at_breaks),
+)
+
+
 def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Translations:
     """Return the translation of each sentence; texts in its placeholders are translated by themselves.
 
@@ -145,15 +152,13 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Tra
     `_translate_formatted` does so with formatting, `_translate_plain` with placeholders and terms, and
     `_translate_protected` searches and checks what is left.
     """
-    plain = {} if rules.is_bare else {text: placeholders.with_ampersands(text, rules.markup) for text in texts}
-    if any(text != read for text, read in plain.items()):
-        said = translate_sentences(_distinct(plain.values()), model, rules)
-        found = {text: said[read] for text, read in plain.items()}
-        changed = {text: said for text, said in found.items() if text != plain[text]}
-        return found | {
-            text: replace(said, text=placeholders.with_entities(said.text, rules.markup))
-            for text, said in changed.items()
-        }
+    for as_read, as_written in () if rules.is_bare else _SPELLINGS:
+        read = {text: as_read(text, rules.markup) for text in texts}
+        changed = [text for text in texts if read[text] != text]
+        if changed:
+            found = translate_sentences(_distinct(read.values()), model, rules)
+            written = {text: as_written(found[read[text]].text, rules.markup) for text in changed}
+            return found | {text: replace(found[read[text]], text=said) for text, said in written.items()}
     found = _translate_formatted(texts, model, rules)
     if rules.is_bare:
         return found

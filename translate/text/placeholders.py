@@ -115,6 +115,35 @@ def with_entities(text: str, pattern: re.Pattern[str]) -> str:
     return "".join(_AMPERSAND.sub("&amp;", part) + held for part, held in _outside(text, pattern))
 
 
+_BREAK = re.compile(r"(?i)<br\b[^<>]*>")
+
+
+def with_spaces_at_breaks(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with spaces around each <br>, which divides words; a text that has some of them stays."""
+    if without_spaces_at_breaks(text, pattern) != text:
+        return text
+    parts = _at_breaks(text, pattern)
+    last = len(parts) - 1
+    spaces = [(" " * (n > 0), " " * (n < last)) if part and n % 2 == 0 else ("", "") for n, part in enumerate(parts)]
+    return "".join(f"{before}{part}{after}" for part, (before, after) in zip(parts, spaces, strict=True))
+
+
+def without_spaces_at_breaks(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text without the spaces around each <br>."""
+    first, *inner = _at_breaks(text, pattern)
+    if not inner:
+        return text
+    *inner, last = inner
+    return first.rstrip() + "".join(part.strip() for part in inner) + last.lstrip()
+
+
+def _at_breaks(text: str, pattern: re.Pattern[str]) -> list[str]:
+    """Divide a text at each <br>, which are every second part."""
+    spans = placeholder_spans(text, pattern) if _BREAK.search(text) else []
+    places = [place for span in spans if _BREAK.fullmatch(text, *span) for place in span]
+    return [text[start:stop] for start, stop in itertools.pairwise([0, *places, len(text)])]
+
+
 def _outside(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield each part of a text outside of placeholders, and the placeholder after it, "" after the last one."""
     end = 0

@@ -295,10 +295,12 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
         ),
         ("http://a.de?b&amp;c=d &amp; ja", f"{symbol(0)} & ja", "ja &amp; http://a.de?b&amp;c=d"),
         ("Hund & a &amp; b", f"Hund & a {symbol(0)} b", "b &amp; a & Hund"),  # the file has both
+        ("Hund<br/>und<BR><br>so", f"Hund {symbol(0)} und {symbol(1)}{symbol(2)} so", "so<BR><br>und<br/>Hund"),
+        ("Hund <br> so &amp; da<br>so", f"Hund {symbol(0)} so & da{symbol(1)}so", "da<br>so &amp; so <br> Hund"),
     ],
 )
-def test_models_read_an_ampersand_in_the_place_of_its_entity(text: str, read: str, expected: str) -> None:
-    """Words beside the symbol were lost: "Terms &amp; conditions" became one of "conditions for &amp;"."""
+def test_models_read_an_ampersand_for_its_entity_and_spaces_at_breaks(text: str, read: str, expected: str) -> None:
+    """Words beside a symbol were lost: "Terms &amp; conditions" became one of "conditions for &amp;"."""
     said = list[str]()
 
     def speak(text: str) -> str:
