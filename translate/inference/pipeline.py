@@ -157,7 +157,7 @@ def translate_sentences(texts: Sequence[str], model: Model, rules: Rules) -> Tra
         changed = [text for text in texts if read[text] != text]
         if changed:
             found = translate_sentences(_distinct(read.values()), model, rules)
-            written = {text: as_written(found[read[text]].text, rules.markup) for text in changed}
+            written = {text: as_written(found[read[text]].text, text, rules.markup) for text in changed}
             return found | {text: replace(found[read[text]], text=said) for text, said in written.items()}
     found = _translate_formatted(texts, model, rules)
     if rules.is_bare:

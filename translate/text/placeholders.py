@@ -99,20 +99,23 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 # An ampersand between words, which models read, is written as an entity in HTML: books &amp; music, R&amp;D. In an
 # address it is part of a placeholder.
-_ENTITY_OF_AMPERSAND = re.compile(r"(?<![^\s>])&amp;(?![^\s<])|(?<=[A-Z])&amp;(?=[A-Z])")
+_ENTITY_OF_AMPERSAND = re.compile(
+    r"(?:(?<![^\s>])|(?<=&nbsp;))&(?:amp|#0{0,3}38);(?=[\s<]|&nbsp;|\Z)|(?<=[A-Z])&(?:amp|#0{0,3}38);(?=[A-Z])"
+)
 _AMPERSAND = re.compile(r"&(?!#?\w{1,31};)")
 
 
 def with_ampersands(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with signs in place of entities between words; one with other ampersands stays."""
-    if "&amp;" not in text or any(_AMPERSAND.search(part) for part, _ in _outside(text, pattern)):
+    if not _ENTITY_OF_AMPERSAND.search(text) or any(_AMPERSAND.search(part) for part, _ in _outside(text, pattern)):
         return text
     return _ENTITY_OF_AMPERSAND.sub("&", text)
 
 
-def with_entities(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text with an entity in place of each ampersand outside of its placeholders."""
-    return "".join(_AMPERSAND.sub("&amp;", part) + held for part, held in _outside(text, pattern))
+def with_entities(text: str, source: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with the entity that its source has in place of each ampersand outside of its placeholders."""
+    entity = _ENTITY_OF_AMPERSAND.search(source)
+    return "".join(_AMPERSAND.sub(entity[0] if entity else "&", part) + held for part, held in _outside(text, pattern))
 
 
 _BREAK = re.compile(r"(?i)<br\b[^<>]*>")
@@ -120,7 +123,7 @@ _BREAK = re.compile(r"(?i)<br\b[^<>]*>")
 
 def with_spaces_at_breaks(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with spaces around each <br>, which divides words; a text that has some of them stays."""
-    if without_spaces_at_breaks(text, pattern) != text:
+    if without_spaces_at_breaks(text, text, pattern) != text:
         return text
     parts = _at_breaks(text, pattern)
     last = len(parts) - 1
@@ -128,8 +131,8 @@ def with_spaces_at_breaks(text: str, pattern: re.Pattern[str]) -> str:
     return "".join(f"{before}{part}{after}" for part, (before, after) in zip(parts, spaces, strict=True))
 
 
-def without_spaces_at_breaks(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text without the spaces around each <br>."""
+def without_spaces_at_breaks(text: str, source: str, pattern: re.Pattern[str]) -> str:
+    """Return a text without the spaces around each <br>, as its source has none."""
     first, *inner = _at_breaks(text, pattern)
     if not inner:
         return text

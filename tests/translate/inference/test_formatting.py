@@ -294,6 +294,8 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
             "\u00e4 &lt; &amp; <b>R&amp;D</b> Die",
         ),
         ("http://a.de?b&amp;c=d &amp; ja", f"{symbol(0)} & ja", "ja &amp; http://a.de?b&amp;c=d"),
+        ("Hund &#038; Anna", "Hund & Anna", "Anna &#038; Hund"),  # of WordPress
+        ("Hund&nbsp;&amp;&nbsp;Anna", "Hund & Anna", "Anna &amp; Hund"),
         ("Hund & a &amp; b", f"Hund & a {symbol(0)} b", "b &amp; a & Hund"),  # the file has both
         ("Hund<br/>und<BR><br>so", f"Hund {symbol(0)} und {symbol(1)}{symbol(2)} so", "so<BR><br>und<br/>Hund"),
         ("Hund <br> so &amp; da<br>so", f"Hund {symbol(0)} so & da{symbol(1)}so", "da<br>so &amp; so <br> Hund"),
