@@ -97,10 +97,11 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
 
 
-# An ampersand between words, which models read, is written as an entity in HTML: books &amp; music, R&amp;D. In an
-# address it is part of a placeholder.
+# An ampersand between words, which models read, is written as an entity in HTML: books &amp; music, R&amp;D. In code
+# and addresses it is part of a placeholder, and in Q&amp;A; the sign would begin another entity.
 _ENTITY_OF_AMPERSAND = re.compile(
-    r"(?:(?<![^\s>])|(?<=&nbsp;))&(?:amp|#0{0,3}38);(?=[\s<]|&nbsp;|\Z)|(?<=[A-Z])&(?:amp|#0{0,3}38);(?=[A-Z])"
+    r"(?:(?<![^\s>])|(?<=&nbsp;))&(?:amp|#0{0,3}38);(?=[\s<]|&nbsp;|\Z)"
+    r"|(?<=[A-Z])&(?:amp|#0{0,3}38);(?=[A-Z])(?!\w{1,31};)"
 )
 _AMPERSAND = re.compile(r"&(?!#?\w{1,31};)")
 
@@ -109,7 +110,8 @@ def with_ampersands(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with signs in place of entities between words; one with other ampersands stays."""
     if not _ENTITY_OF_AMPERSAND.search(text) or any(_AMPERSAND.search(part) for part, _ in _outside(text, pattern)):
         return text
-    return _ENTITY_OF_AMPERSAND.sub("&", text)
+    whole = {*placeholder_spans(text, pattern)}
+    return _ENTITY_OF_AMPERSAND.sub(lambda entity: "&" if entity.span() in whole else entity[0], text)
 
 
 def with_entities(text: str, source: str, pattern: re.Pattern[str]) -> str:

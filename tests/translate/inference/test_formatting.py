@@ -296,6 +296,13 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
         ("http://a.de?b&amp;c=d &amp; ja", f"{symbol(0)} & ja", "ja &amp; http://a.de?b&amp;c=d"),
         ("Hund &#038; Anna", "Hund & Anna", "Anna &#038; Hund"),  # of WordPress
         ("Hund&nbsp;&amp;&nbsp;Anna", "Hund & Anna", "Anna &amp; Hund"),
+        ("<code>a &amp; b</code> &amp; A&amp;B", f"{symbol(0)} & A&B", "A&amp;B &amp; <code>a &amp; b</code>"),
+        ("Wo? http://a.de/?A=B&amp;C=D", f"Wo? {symbol(0)}", "http://a.de/?A=B&amp;C=D Wo?"),
+        (
+            '<a href="?A&amp;B">Er</a> und A&amp;LT;',
+            f"Er und A{symbol(0)}LT;",
+            'A&amp;LT; und <a href="?A&amp;B">Er</a>',
+        ),
         ("Hund & a &amp; b", f"Hund & a {symbol(0)} b", "b &amp; a & Hund"),  # the file has both
         ("Hund<br/>und<BR><br>so", f"Hund {symbol(0)} und {symbol(1)}{symbol(2)} so", "so<BR><br>und<br/>Hund"),
         ("Hund <br> so &amp; da<br>so", f"Hund {symbol(0)} so & da{symbol(1)}so", "da<br>so &amp; so <br> Hund"),
