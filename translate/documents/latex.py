@@ -90,8 +90,12 @@ def _setting(keys: str) -> re.Pattern[str]:
 
 
 _TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
-# The levels of an entry of an index, and one that it refers to: house!old|see{garden}
-_INDEXED = re.compile(r"[{!]\s*(?P<entry>[^{}\\$%#&~!|]*[^\W\d_][^{}\\$%#&~!|]*)(?=[!|}])")
+# The levels of an entry of an index, and one that it refers to: house!old|see{garden}; not \texttt{code} or \gls{key}
+_SIGN = r"[^{}\\$%#&~!|]"
+_INDEXED = re.compile(
+    rf"(?:!|(?:\\(?:index\s*(?:\[[^\[\]]*\])?|{_FONTS.pattern})|\|see(?:also)?)\s*\{{)\s*+"
+    rf"(?P<entry>(?={_SIGN}*?[^\W\d_]){_SIGN}++)(?=[!|}}])"
+)
 _SIGN_OF_INDEX = re.compile(r'[!@|]|(?<!\\)"')  # \"a is a letter
 _ENTRY = _setting("name|description|text|plural|first|firstplural|long")  # of a glossary
 _DEFINITION = re.compile(
@@ -442,7 +446,8 @@ class _Reader:
             self._beside(node.pos, stop, [last.nodelist])
         elif _POINTS.fullmatch(name) or _DECLARATIONS.fullmatch(name):
             self._keep(node.pos, stop, "point")
-            if name == "index" and not re.search('[@"]', self.text[node.pos : stop]):  # with @ it has a key to sort by
+            # With @ it has a key to sort by.
+            if name == "index" and not re.search(r'[@"]|\\verb', self.text[node.pos : stop]):
                 self._beside(node.pos, stop, settings=_INDEXED)
         elif name in _SAID or name in "%&$#_{}":
             self._say(node.pos, stop, _SAID.get(name, name))

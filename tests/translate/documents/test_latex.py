@@ -61,6 +61,8 @@ def test_texts_are_paragraphs_headings_items_cells_captions_and_notes() -> None:
         ("page range|(", ["page range"]),
         (r"\emph{noise}|textbf", ["noise"]),
         (r"cat@\textbf{cat}", []),  # its key would sort it as in the source
+        (r"\texttt{ls}!all files|see{\emph{list}}", ["all files", "list"]),  # code stays
+        *((entry, []) for entry in (r"\gls{key}", r"\ref{a}", r"\url{http://a.de}", r"\ensuremath{a}", r"\verb|a!b|")),
         ('so"!', []),
         ("5", []),
     ],
@@ -71,6 +73,13 @@ def test_entries_of_an_index_are_texts_of_their_own(entry: str, expected: list[s
     assert (sentence, found) == ("The house<g2></g2> is red.", expected)
     body = re.sub("|".join(expected), lambda text: upper(text[0]), entry) if expected else entry
     assert translated("a.tex", data, upper).decode() == f"THE HOUSE\\index{{{body}}} IS RED."
+
+
+def test_long_entries_of_an_index_take_linear_time() -> None:
+    def read(size: int) -> None:
+        texts("a.tex", b"The house\\index{" + b"a" * size + b"\\emph{b}} is red.")
+
+    assert grows_linearly(read, 4000, 32000)
 
 
 def test_signs_of_an_index_are_escaped_in_its_entries() -> None:
