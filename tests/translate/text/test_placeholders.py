@@ -107,6 +107,15 @@ FOUND = [
         "+++INS a.b+++ und +++= $p.x + 1+++, +++ END-FOR p +++ +++a.b[0]+++ +++ Eilmeldung +++ Zwei Tote +++ C+++",
         ["+++INS a.b+++", "+++= $p.x + 1+++", "+++ END-FOR p +++", "+++a.b[0]+++"],
     ),
+    (
+        "+++FOR p IN a.b+++ +++IF p.x === 1+++ +++INS await f(p)+++ +++LINK p+++ +++$p.x+++ +++ ALIAS a INS b +++",
+        ["+++FOR p IN a.b+++", "+++IF p.x === 1+++", "+++INS await f(p)+++", "+++LINK p+++", "+++$p.x+++"]
+        + ["+++ ALIAS a INS b +++"],
+    ),
+    *(
+        (f"+++ {news} +++", [])
+        for news in ("sturm", "FOR SALE", "INS WASSER GEFALLEN", "LINK zum Film", "$5 verloren", "= gut", "*Wind*")
+    ),
     ("Hallo __NAME__ und [FIRST_NAME], [MUSIK]", ["__NAME__", "[FIRST_NAME]"]),
     ("Name|Preis || Menge", ["|", "||"]),
     ("Ort: ______ Name:__ Seite....... 3 -----", ["______", "__", ".......", "-----"]),
