@@ -411,13 +411,15 @@ def _nested(text: str) -> Iterator[Span]:
 # Patterns of dates of Java, .NET, Apple, ICU and Moment. They are code with a name of a month or weekday, a time, or
 # small letters beside MM; in dd/mm/yyyy and DD.MM.YYYY people may read words.
 _NAMES = "E{3,5}|ddd{1,2}|MMM{1,2}|LLL{1,2}"
-_PART_OF_DATE = f"(?:{_NAMES}|E|dd?|Do|DD?|MM?|y|yy(?:yy)?|YY(?:YY)?|''yy)"
+# In Spanish "y" may be a word: dd-MM-yyyy y HH:mm, dd y MM; so may be a letter after minutes, HH:mm z. B.
+_YEAR = "(?<!yy )y(?!y)(?! [dDMyY])"
+_PART_OF_DATE = f"(?:{_NAMES}|E|dd?|Do|DD?|MM?|{_YEAR}|yy(?:yy)?|YY(?:YY)?|''yy)"
 _QUOTED_IN_DATE = r"(?: ?'[^'\n]{1,20}' ?| \[[^\]\n]{1,20}\] )"  # "at", "Uhr"
 _DAY = rf"{_PART_OF_DATE}(?:(?:[-./ ]{{1,2}}|, |{_QUOTED_IN_DATE}){_PART_OF_DATE}){{1,4}}"
 # With fractions of a second, a half of the day and a zone.
 _TIME = (
     r"(?:(?:HH?|hh?|kk?|KK?)[:.]mm(?:[:.]ss)?|mm:ss)(?:(?<=ss)[.,](?:S{1,9}|z{3}|f{1,7}))?(?: ?(?:aa?|A|tt?|ap|AP))?"
-    r"(?: ?(?:z{1,4}|Z{1,5}|X{1,5}|x{1,5}|O{1,4}|K))?(?: '[^'\n]{1,20}')?"
+    r"(?: ?(?:z{2,4}|Z{1,5}|X{1,5}|x{2,5}|O{4}|K)|(?<!mm) ?[zxO])?(?: '[^'\n]{1,20}')?"
 )
 _DATE = re.compile(
     rf"(?<![\w{{])(?:{_DAY}(?:(?:,? |'?T'?|{_QUOTED_IN_DATE}){_TIME}(?: yyyy)?)?|{_TIME})(?![\w}}])"  # of asctime

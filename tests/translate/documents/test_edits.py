@@ -348,6 +348,20 @@ def test_other_letters_are_no_patterns_of_dates(text: str) -> None:
     assert not variables(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ("Usa dd-MM-yyyy y HH:mm", ["dd-MM-yyyy", "HH:mm"]),
+        ("Mes y a\u00f1o: MM y yyyy", []),
+        ("Uhrzeit als HH:mm z. B.", ["HH:mm"]),
+        ("d MMM y HH:mm:ss z", ["d MMM y HH:mm:ss z"]),
+        ("d MMM y, h:mm a z", ["d MMM y, h:mm a z"]),
+    ],
+)
+def test_a_letter_beside_a_pattern_may_be_a_word(text: str, patterns: list[str]) -> None:
+    assert [text[start:stop] for start, stop in variables(text)] == patterns
+
+
 _ICU_FILES = {
     "a.xlf": '<xliff version="1.2"><file source-language="en" target-language="de"><body>{}</body></file></xliff>',
     "a.po": "{}",
