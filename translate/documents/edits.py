@@ -228,8 +228,8 @@ _OPENS, _CLOSES = (
     )
     for words in (("start", "begin", "open"), ("end", "close", "stop"))
 )
-# Or by a slash: {link}here{/link} {{#link}}here{{/link}} [link]here[/link]
-_SECTION = re.compile(r"(?P<bracket>\{\{?|\[)\s?(?P<sign>[#^/]?)(?P<name>[A-Za-z][\w.-]{0,60})\s?(?:\}\}?|\])")
+# Or by a slash: {link}here{/link} {{#link}}here{{/link}} [link]here[/link]; {{^link}} begins what stands in its place
+_SECTION = re.compile(r"(?P<bracket>\{\{?|\[)\s?(?P<sign>[#/]?)(?P<name>[A-Za-z][\w.-]{0,60})\s?(?:\}\}?|\])")
 
 
 def _pairs(text: str, codes: Sequence[Span], *, has_marks: bool) -> list[tuple[Span, Span]]:

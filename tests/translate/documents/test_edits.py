@@ -86,6 +86,7 @@ def test_prose_has_no_codes(text: str) -> None:
         *((text, text) for text in ("it''s {0}''s turn", "'' a ''", "the ''")),
         ("Click %{linkStart}here %{x}%{linkEnd}.", "Click <g1>here %{x}</g1>."),  # halves by their names
         ("Click {a}here{/a}, {{#b}}[c]d[/c] {x}{{/b}}", "Click <g1>here</g1>, <g2><g3>d</g3> {x}</g2>"),  # or a slash
+        ("Has {{#a}}a{{/a}}{{^a}}no{{/a}} hat", "Has <g1>a</g1>{{^a}}no{{/a}} hat"),  # not both
         ("{$START_TAG_B}A {$START_TAG_I_1}b{$CLOSE_TAG_I}{$CLOSE_TAG_B}", "<g1>A <g2>b</g2></g1>"),
         ("**{beginBold}a{endBold}** ${open}b${close}", "<g1><g2>a</g2></g1> <g3>b</g3>"),
         ('("{linkStart}a!{linkEnd}") {linkStart}"<b>b</b>"{linkEnd}s', '("<g1>a!</g1>") <g2>"<b>b</b>"</g2>s'),
