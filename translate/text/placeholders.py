@@ -98,12 +98,12 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 
 # An ampersand between words, which models read, is written as an entity in HTML: books &amp; music, R&amp;D. In code
-# and addresses it is part of a placeholder, and in Q&amp;A; the sign would begin another entity.
+# and addresses it is part of a placeholder, and in A&amp;LT; the sign would begin another entity.
 _ENTITY_OF_AMPERSAND = re.compile(
     r"(?:(?<![^\s>])|(?<=&nbsp;))&(?:amp|#0{0,3}38);(?=[\s<]|&nbsp;|\Z)"
-    r"|(?<=[A-Z])&(?:amp|#0{0,3}38);(?=[A-Z])(?!\w{1,31};)"
+    r"|(?<=[A-Z])&(?:amp|#0{0,3}38);(?=[A-Z])(?!\w{2,31};)"
 )
-_AMPERSAND = re.compile(r"&(?!#?\w{1,31};)")
+_AMPERSAND = re.compile(r"&(?!(?:#|\w)\w{1,31};)")
 
 
 def with_ampersands(text: str, pattern: re.Pattern[str]) -> str:

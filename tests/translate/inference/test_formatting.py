@@ -297,6 +297,7 @@ def test_the_words_of_a_sentence_do_not_depend_on_references_to_notes_after_them
         ("Hund &#038; Anna", "Hund & Anna", "Anna &#038; Hund"),  # of WordPress
         ("Hund&nbsp;&amp;&nbsp;Anna", "Hund & Anna", "Anna &amp; Hund"),
         ("<code>a &amp; b</code> &amp; A&amp;B", f"{symbol(0)} & A&B", "A&amp;B &amp; <code>a &amp; b</code>"),
+        ("Die F&amp;E; und", "Die F&E; und", "und F&amp;E; Die"),
         ("Wo? http://a.de/?A=B&amp;C=D", f"Wo? {symbol(0)}", "http://a.de/?A=B&amp;C=D Wo?"),
         (
             '<a href="?A&amp;B">Er</a> und A&amp;LT;',
