@@ -93,7 +93,7 @@ _TITLED = _setting("title|subtitle|caption|alt|pdftitle|pdfsubject")
 # The levels of an entry of an index, and one that it refers to: house!old|see{garden}; not \texttt{code} or \gls{key}
 _SIGN = r"[^{}\\$%#&~!|]"
 _INDEXED = re.compile(
-    rf"(?:!|(?:\\(?:index\s*(?:\[[^\[\]]*\])?|{_FONTS.pattern})|\|see(?:also)?)\s*\{{)\s*+"
+    rf"(?:!|(?:\\(?:index\s*+(?:\[[^\[\]]*\])?|{_FONTS.pattern})|\|see(?:also)?)\s*\{{)\s*+"
     rf"(?P<entry>(?={_SIGN}*?[^\W\d_]){_SIGN}++)(?=[!|}}])"
 )
 _SIGN_OF_INDEX = re.compile(r'[!@|]|(?<!\\)"')  # \"a is a letter
