@@ -21,7 +21,8 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it, and after a comma
   there if it is in the source.
-- The reference to a note without white space before it, such as [^1] and [1], is a mark without a partner.
+- The reference to a note after a word, such as [^1] and [1], is a mark without a partner, and one by itself in an
+  element, as in <sup>[1]</sup>, stays in it. One that stands for a word, as in "see [1]", is a placeholder.
 - A time within a cue of WebVTT stands before the same word as in the source, and times stay in order.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
   in another sentence, with white space on both sides, has it in the translation too.
@@ -81,6 +82,8 @@ _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
 # After a word: [^1] or [1] or ^[A note.], and deleted words and remarks of CriticMarkup
 _NOTE = re.compile(rf"{KINDS['reference']}|{INLINE_NOTE}|\{{--.*--\}}|\{{>>.*<<\}}", re.DOTALL)
+_AFTER_WORD = re.compile(r"\w[^\w\s(\[{]{0,3}\Z")  # "yes", but not ("
+_MORE = re.compile(r"[^\w\s(\[{]{0,3}")
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
 
@@ -179,8 +182,11 @@ def take_out(text: str, pattern: re.Pattern[str]) -> Formatted:
 
 
 def _are_pairs(marks: Sequence[_Mark], start: int, stop: int) -> bool:
-    """Return whether each of some marks has its partner among them."""
-    return all(mark.partner is not None and start <= mark.partner < stop for mark in marks[start:stop])
+    """Return whether each of some marks has its partner among them, or is a reference, which needs none."""
+    return all(
+        _NOTE.fullmatch(mark.text) if mark.partner is None else start <= mark.partner < stop
+        for mark in marks[start:stop]
+    )
 
 
 def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
@@ -268,7 +274,8 @@ def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
     if not MAY_BE_MARKED.search(text):
         return []
     waiting: dict[str, list[_Mark]] = {}
-    marks, pairs = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))], []
+    marks = [mark for span in placeholder_spans(text, pattern) if (mark := _mark(text, *span))]
+    marks, pairs = [*_without_objects(marks, text)], []
     for mark in marks:
         opened = waiting.setdefault(mark.name, [])
         if mark.closes and opened:
@@ -287,6 +294,17 @@ def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
         if mark.partner is None:
             _take_space(mark, text)
     return kept
+
+
+def _without_objects(marks: Sequence[_Mark], text: str) -> Iterator[_Mark]:
+    """Yield the marks without references that stand for a word, as in see [1] or "[1]", and not after one."""
+    follows, end = False, 0
+    for mark in marks:
+        between = text[end : mark.start]
+        follows = (follows and _MORE.fullmatch(between) is not None) or _AFTER_WORD.search(between[-4:]) is not None
+        if follows or not _NOTE.fullmatch(mark.text):
+            yield mark
+        end = mark.stop
 
 
 def _take_space(mark: _Mark, text: str) -> None:
@@ -334,7 +352,7 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
     if _TIME.fullmatch(mark):
         return _Mark(start, stop, mark, mark, True, False)
     if _NOTE.fullmatch(mark):
-        return _Mark(start, stop, mark, mark, False, True) if text[:start][-1:].strip() else None
+        return _Mark(start, stop, mark, mark, False, True)
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None

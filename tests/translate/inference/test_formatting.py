@@ -241,6 +241,11 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Der {{< b >}} rote {{<c/>}} Hund", "Hund {{<c/>}} rote {{< b >}} Der"),  # without a partner
         ("Der <[Hund][x]> <?*da*>", "<?*da*> <[Hund][x]> Der"),  # no tag
         ("Der **Hund**[1][^2], [er[^3] da](x) schläft", "schläft [da er[^3]](x) **Hund**[1][^2], Der"),
+        ("Der Hund<sup>[1]</sup> da", "da Hund<sup>[1]</sup> Der"),
+        ("Der Hund<sup><a>[1]</a></sup>,<i>[2]</i> da", "da Hund<sup><a>[1]</a></sup>,<i>[2]</i> Der"),
+        ("Er sah <b>[1] da</b> und", "und <b>da [1]</b> sah Er"),
+        ('Er sah "[1]" und ([2]) da', 'da ([2]) und "[1]" sah Er'),
+        ("Er sah [1],[2] und", "und [1],[2] sah Er"),
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
 )
