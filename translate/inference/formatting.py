@@ -83,6 +83,7 @@ _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebV
 # After a word: [^1] or [1] or ^[A note.], and deleted words and remarks of CriticMarkup
 _NOTE = re.compile(rf"{KINDS['reference']}|{INLINE_NOTE}|\{{--.*--\}}|\{{>>.*<<\}}", re.DOTALL)
 _AFTER_WORD = re.compile(r"\w[^\w\s(\[{]{0,3}\Z")  # "yes", but not ("
+_AFTER_INDEX = re.compile(r"\.?\w|\s[=+]\s")  # as in body[0].value and x[1] = 2
 _MORE = re.compile(r"[^\w\s(\[{]{0,3}")
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
 _UNIT = re.compile(rf"{SYMBOL.pattern}|\w+(?:[-'\u2019.,]\w+)*|[^\w\s]")
@@ -352,7 +353,8 @@ def _mark(text: str, start: int, stop: int) -> _Mark | None:
     if _TIME.fullmatch(mark):
         return _Mark(start, stop, mark, mark, True, False)
     if _NOTE.fullmatch(mark):
-        return _Mark(start, stop, mark, mark, False, True)
+        is_index = mark[0] == "[" and _AFTER_INDEX.match(text, stop)
+        return None if is_index else _Mark(start, stop, mark, mark, False, True)
     tag = TAG.fullmatch(mark)
     if tag is None or mark.endswith("/>") or _OTHER_ELEMENTS.fullmatch(tag[2].lower()):
         return None
