@@ -82,7 +82,7 @@ _SHORTCODE = re.compile(r"\{\{[<%]\s*+(?P<closes>/?)\s*+(?P<name>\w[\w./-]*+)(?:
 _TIME = re.compile(r"\s?<(?:\d+:)?\d\d:\d\d\.\d{3}>\s?")  # within a cue of WebVTT, before a word
 # After a word: [^1] or [1] or ^[A note.], and deleted words and remarks of CriticMarkup
 _NOTE = re.compile(rf"{KINDS['reference']}|{INLINE_NOTE}|\{{--.*--\}}|\{{>>.*<<\}}", re.DOTALL)
-_AFTER_WORD = re.compile(r"\w[^\w\s(\[{]{0,3}\Z")  # "yes", but not ("
+_AFTER_WORD = re.compile(r"\w[^\w\s(\[{]{0,3}(?<!&nbsp;)(?<!&#160;)\Z")  # "yes", but not ("
 _AFTER_INDEX = re.compile(r"\.?\w|\s[=+]\s")  # as in body[0].value and x[1] = 2
 _MORE = re.compile(r"[^\w\s(\[{]{0,3}")
 _INITIAL = re.compile(r"[^\w\s]{0,3}[^\W\d_]")
@@ -298,14 +298,17 @@ def _formatting(text: str, pattern: re.Pattern[str]) -> list[_Mark]:
 
 
 def _without_objects(marks: Sequence[_Mark], text: str) -> Iterator[_Mark]:
-    """Yield the marks without references that stand for a word, as in see [1] or "[1]", and not after one."""
-    follows, end = False, 0
-    for mark in marks:
+    """Yield the marks without references that stand for a word, as in see [1], "[1]" or <i>[1] and [2]</i>."""
+    follows, end, opened = False, 0, False
+    for mark, following in itertools.zip_longest(marks, marks[1:]):
         between = text[end : mark.start]
-        follows = (follows and _MORE.fullmatch(between) is not None) or _AFTER_WORD.search(between[-4:]) is not None
-        if follows or not _NOTE.fullmatch(mark.text):
+        follows = (follows and _MORE.fullmatch(between) is not None) or _AFTER_WORD.search(between[-10:]) is not None
+        is_note = _NOTE.fullmatch(mark.text) is not None
+        if is_note and opened and not between:  # it begins an element, and must be all of it
+            follows = follows and following is not None and following.closes and following.start == mark.stop
+        if follows or not is_note:
             yield mark
-        end = mark.stop
+        end, opened = mark.stop, mark.opens and not mark.closes
 
 
 def _take_space(mark: _Mark, text: str) -> None:

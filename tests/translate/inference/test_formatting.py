@@ -246,6 +246,8 @@ def test_marks_around_an_element_stay_around_it(text: str, said: str, expected: 
         ("Er sah <b>[1] da</b> und", "und <b>da [1]</b> sah Er"),
         ('Er sah "[1]" und ([2]) da', 'da ([2]) und "[1]" sah Er'),
         ("Wert a[0].b und x[1] = 2", "2 = x[1] und a[0].b Wert"),
+        ("Der Hund<sup>[1],[2]</sup> da", "da Hund<sup>[1],[2]</sup> Der"),
+        ("Laut&nbsp;[1] und", "und [1] Laut"),
         ("Er sah [1],[2] und", "und [1],[2] sah Er"),
         ("Siehe [das Bild][x]{a=b} da", "da [Bild das][x]{a=b} Siehe"),
     ],
