@@ -9,7 +9,8 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
   the run is the smallest that holds all candidates. The attention is squared and balanced first: words such as articles
   read what the next word does too, and so count less there.
 - Where the share of a word at either end of the run is between 0.2 and 0.8, the runs with and without it compete: the
-  model gives the probability of each, with symbols for the marks on both sides, and the most probable one is taken.
+  model gives the probability of each, with symbols for the marks on both sides. By it alone, auxiliaries and articles
+  are inside too often, so a share counts too, as the probability that its word is inside.
 - Pairs are placed from the outermost to the innermost: one within another stays among the words of that one, and pairs
   beside each other have no word in common, so none crosses another. Pairs that cross in the source are nested: the one
   that opens first holds the other. Where no word is left for a pair, it is put into its nearest neighbour; so it is
@@ -33,6 +34,7 @@ sentence as symbols.
 
 import bisect
 import itertools
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,6 +65,7 @@ _BLANKS = (" ", "\u00a0")
 _HERE = "\ue000"  # of private use, and so never in a protected text
 _LEAST = 1e-6  # a squared weight
 _UNCERTAIN = 0.2  # a share from this to 1 minus this does not decide by itself
+_WEIGHT = 6.0  # of the log-odds of shares beside the log-probability of the model
 _LONGEST = 2**13  # characters; a longer sentence has more tokens than can be aligned
 _ROUNDS = 3  # of balancing; more change little
 # Elements that are no formatting: those without an end, and blocks.
@@ -703,7 +706,7 @@ class _Placement:
                 and _most(own, units) < min(_HALF, _most(own, nearest.units))
             )
             if units and not is_within:
-                self._surround(child, self._most_probable(element, _runs(own, units, free)), parent, free)
+                self._surround(child, self._most_probable(element, _runs(own, units, free), own), parent, free)
                 free -= set(child.units)
                 placed.append(child)
             elif element.start == element.stop or not child.is_pair:
@@ -744,12 +747,16 @@ class _Placement:
                 place = min([place, *(other.lo for other in others if not other.element.closing)])
             point.collapse(place)
 
-    def _most_probable(self, element: Element, runs: Sequence[Span]) -> Span:
-        """Return the most probable run; the first one if some probabilities are not known."""
+    def _most_probable(self, element: Element, runs: Sequence[Span], shares: Sequence[float]) -> Span:
+        """Return the run most probable by model and shares; the first one if some probabilities are not known."""
         if len(runs) == 1 or not (element.opening and element.closing):
             return runs[0]
         scores = [self.places.setdefault((element, run), None) for run in runs]
-        known = [score for score in scores if score is not None]
+        known = [
+            score + _WEIGHT * _log_odds(shares[slice(*run)])
+            for score, run in zip(scores, runs, strict=True)
+            if score is not None
+        ]
         return runs[0] if len(known) < len(runs) else max(zip(known, runs, strict=True))[1]
 
     def marked(self, place: tuple[Element, Span], n_symbols: int) -> tuple[str, str] | None:
@@ -894,10 +901,19 @@ def _excess(shares: Sequence[float]) -> float:
     return sum(max(0.0, share - _HALF) for share in shares)
 
 
+def _is_uncertain(share: float) -> bool:
+    return _UNCERTAIN <= share <= 1 - _UNCERTAIN
+
+
+def _log_odds(shares: Sequence[float]) -> float:
+    """Return the log-odds that the uncertain words of a run are inside; runs that compete share all others."""
+    return sum(math.log(share / (1 - share)) for share in shares if _is_uncertain(share))
+
+
 def _runs(shares: Sequence[float], units: Sequence[int], free: Collection[int]) -> list[Span]:
     """Return the run of the greatest sum, and those that compete: with or without an uncertain unit at either end."""
     lo, hi = _run(shares, units, free)
-    uncertain = {u for u in units if _UNCERTAIN <= shares[u] <= 1 - _UNCERTAIN}
+    uncertain = {u for u in units if _is_uncertain(shares[u])}
     starts = [
         lo,
         *([lo - 1] if lo - 1 in uncertain else []),

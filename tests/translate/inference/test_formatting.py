@@ -23,8 +23,8 @@ from translate.text.translation import Document, Format, Translation
 MARKDOWN = markdown()
 
 SETS = Path(__file__).parents[2] / "formatting"
-# Tags on the right words of each development set: 292 of 325 and 301 of 319, less a margin for other processors.
-LEAST = {"de-en": 0.88, "en-de": 0.93}
+# Tags on the right words of each development set: 299 of 325 and 302 of 319, less a margin for other processors.
+LEAST = {"de-en": 0.9, "en-de": 0.935}
 
 TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>")
 TAGS = ["<b>", "</b>", "<i>", "</i>", '<a href="x.html">', "</a>", "<u>", "</u>"]
@@ -449,22 +449,29 @@ def test_a_copied_sentence_keeps_its_bytes() -> None:
 
 
 class Choosing(Aligner):
-    """Reads the first two words in the second one too; prefers one translation."""
+    """Reads the first word in the second one too, a little less; prefers one translation by some nats."""
 
-    def __init__(self, preferred: str) -> None:
+    def __init__(self, preferred: str, lead: float = 9.0) -> None:
         super().__init__(lambda t, s, n: float(s == t) + 0.95 * (t == 1 and s == 0))
-        self.preferred, self.n_calls = preferred, 0
+        marked = preferred.replace("<b>", f"{symbol(0)} ").replace("</b>", f" {symbol(1)}")
+        self.preferred, self.lead, self.n_calls = marked, lead, 0
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         self.n_calls += 1
-        return [float(target == self.preferred) for _, target in pairs]
+        return [self.lead * (target == self.preferred) for _, target in pairs]
 
 
 @pytest.mark.parametrize("best", ["<b>AA BB</b> CC DD", "<b>AA</b> BB CC DD"])
 def test_runs_that_compete_are_chosen_by_their_probability(best: str) -> None:
-    aligner = Choosing(best.replace("<b>", f"{symbol(0)} ").replace("</b>", f" {symbol(1)}"))
+    aligner = Choosing(best)
     assert translated("<b>aa</b> bb cc dd", aligner, str.upper) == best
     assert aligner.n_calls == 1
+
+
+def test_attention_decides_between_runs_of_about_the_same_probability() -> None:
+    """The model preferred "<b>has not arrived</b>" to "has <b>not arrived</b>" by little; attention was against it."""
+    aligner = Choosing("<b>AA BB</b> CC DD", lead=1.0)
+    assert translated("<b>aa</b> bb cc dd", aligner, str.upper) == "<b>AA</b> BB CC DD"
 
 
 @pytest.mark.parametrize(
