@@ -22,7 +22,7 @@ formatting. `take_out` finds the pairs, `put_back` writes them into the translat
 - A mark whose partner is in another sentence, and a pair around nothing, stand beside the same word as in the source: a
   pair without white space before it, such as the reference to a note, after the word before it, and after a comma
   there if it is in the source.
-- The reference to a note after a word, such as [^1] and [1], is a mark without a partner, and one by itself in an
+- The reference to a note after a word, such as [^1], [1] and *, is a mark without a partner, and one by itself in an
   element, as in <sup>[1]</sup>, stays in it. One that stands for a word, as in "see [1]", is a placeholder.
 - A time within a cue of WebVTT stands before the same word as in the source, and times stay in order.
 - White space is outside of a pair; punctuation at its ends is inside where it is in the source. A mark whose partner is
@@ -201,7 +201,8 @@ def _single(marks: Sequence[_Mark], n: int, plain: str) -> Element:
     mark = marks[n]
     others = [(i, other) for i, other in enumerate(marks) if i != n]
     crosses = any(i < n < (other.partner or 0) for i, other in others)
-    is_point = (_TIME.fullmatch(mark.text) or _NOTE.fullmatch(mark.text)) is not None
+    is_star = {*mark.text} == {"*"} and mark.closes and plain[: mark.place][-1:].isalnum()  # of a footnote
+    is_point = is_star or (_TIME.fullmatch(mark.text) or _NOTE.fullmatch(mark.text)) is not None
     opened = (other for _, other in others[:n] if other.partner is None and other.opens)
     crosses = is_point or crosses or (mark.closes and any(not _TIME.fullmatch(other.text) for other in opened))
     span = (mark.place, len(plain)) if mark.opens else (0, mark.place)

@@ -259,6 +259,18 @@ def test_emphasis_and_links_follow_their_words(text: str, expected: str) -> None
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("Der *rote Hund* und _er_ da", "da _er_ und *Hund rote* Der"),
+        ("Der (*rote*) Hund, *nein*!", "*nein*! Hund, (*rote*) Der"),
+        ("Der Preis* gilt hier", "hier gilt Preis* Der"),
+    ],
+)
+def test_emphasis_in_plain_text_follows_its_words(text: str, expected: str) -> None:
+    assert translated(text, MIRRORED) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("Der Hund<g1></g1> schläft", "schläft Hund<g1></g1> Der"),
         ("Der Hund<g1></g1><gx2></gx2> da", "da Hund<g1></g1><gx2></gx2> Der"),
         ("Der <g1></g1>Hund schläft", "schläft <g1></g1>Hund Der"),

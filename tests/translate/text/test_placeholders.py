@@ -42,6 +42,7 @@ WORDS_OF_PROSE = "der Hund, die Katze und das Pferd " * 30
 FOUND = [
     ('ein<a href="x y">Wort</a>', ['<a href="x y">', "</a>"]),
     ('Ein <i class="x"></i><b>&nbsp;</b> <b> a</b>', ['<i class="x"></i>', "<b>&nbsp;</b>", "<b>", "</b>"]),
+    ("Bitte *nicht*, der _alte_ Preis* (*1,50 €*) gilt", ["*", "*", "_", "_", "*", "*", "*"]),
     ("Das <input disabled> hier<br />da", ["<input disabled>", "<br />"]),
     ("Hallo {name}, du hast %d neue Nachrichten.", ["{name}", "%d"]),
     ("Noch %(n)s von %1$s oder %-5.2f und %1 und {0:.2f}.", ["%(n)s", "%1$s", "%-5.2f", "%1", "{0:.2f}"]),
@@ -114,7 +115,7 @@ FOUND = [
     ),
     *(
         (f"+++ {news} +++", [])
-        for news in ("sturm", "FOR SALE", "INS WASSER GEFALLEN", "LINK zum Film", "$5 verloren", "= gut", "*Wind*")
+        for news in ("sturm", "FOR SALE", "INS WASSER GEFALLEN", "LINK zum Film", "$5 verloren", "= gut", "Wind")
     ),
     ("Hallo __NAME__ und [FIRST_NAME], [MUSIK]", ["__NAME__", "[FIRST_NAME]"]),
     ("Name|Preis || Menge", ["|", "||"]),
@@ -192,7 +193,7 @@ NOT_FOUND = [
     "Es kostet 5 € oder $5, £5, ¥ 5 bei 30° und 50 %",
     "Facade, decade, deadbeef und effaced",
     "Nach Absatz 5a, Tel. +49 (0)221 / 123 45-67 oder 0221-123, 800.123.456, 1.234.567 und 5'7\".",
-    "Gut; -) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } AN DEUTDEFF Ja [ ] Nein [x]",
+    "Gut; -) Bitte * nicht * öffnen! *Name 2*3 a*b _x 5 < 7 -> x == y { ein Satz } AN DEUTDEFF Ja [ ] Nein [x]",
     "Ich sehe François, 20 μ Gold und Москва.",
     "Ein %-Wert, 50 %-ige, 50%ige und 5 % Fett",
     "Er sagte «Ja», «Gute Nacht» und «Komm her!», (siehe 8) 1:3, a) =b, :x3, T-Shirt, 9-0",
