@@ -162,7 +162,7 @@ class Alignment(BaseModel):
             "example": {
                 "source": ["Guten", "Morgen"],
                 "target": ["Good", "morning"],
-                "weights": [[0.8025, 0.1533], [0.0665, 0.7731]],
+                "weights": [[0.8704, 0.0737], [0.07, 0.7747]],
             }
         }
     )
