@@ -54,7 +54,7 @@ class MosesBpe(Tokenizer):
         """
         optional_package("sacremoses", "paper")  # now, and not at the first translation
         try:
-            lines = codes.decode("utf-8").splitlines()
+            lines = codes.decode("utf-8").replace("\r\n", "\n").split("\n")  # U+0085 may be in a piece
         except UnicodeDecodeError as error:
             raise UserError("bpe.model is not UTF-8 text; get the package again") from error
         is_new = bool(lines) and lines[0].startswith("#version:") and not lines[0].endswith(" 0.1")

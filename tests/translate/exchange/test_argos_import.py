@@ -307,6 +307,8 @@ def test_merges_are_those_of_either_version(tmp_path: Path) -> None:
         (b"a b\nc </w>\nab c</w>\n", "abc", ["abc"]),
         (b"a b\nc </w>\n", "abca", ["ab@@", "c@@", "a"]),
         (b"#version: 0.2\na a\naa a</w>\n", "aaaa", ["aa@@", "a@@", "a"]),
+        (b"#version: 0.2\r\na b\r\nab c</w>\r\n", "abc", ["abc"]),
+        ("#version: 0.2\na \x85\na\x85 b</w>\n".encode(), "a\x85b", ["a\x85b"]),
     ):
         assert MosesBpe.of(codes, [], "de", "en")._parts(word) == expected
     for codes in (b"", b"a b c\n", b"\xff"):
