@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from translate.errors import UserError
-from translate.text.languages import without_region
+from translate.text.languages import shortest, without_region
 
 if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF, TER
@@ -112,7 +112,7 @@ def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CH
     from sacrebleu import BLEU, CHRF, TER
 
     try:
-        bleu = BLEU(trg_lang=without_region(target), lowercase=ignore_case)
+        bleu = BLEU(trg_lang=without_region(shortest(target)), lowercase=ignore_case)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
     return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()

@@ -47,7 +47,7 @@ from translate.models import folder as model_folder
 from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import LanguageError, ModelFolder, TranslationSpec, writing
 from translate.models.registry import known_languages
-from translate.text.languages import lookup
+from translate.text.languages import lookup, shortest
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -423,17 +423,8 @@ def _tags(ids: Mapping[str, int]) -> dict[str, str]:
     tags: dict[str, str] = {}
     for piece in ids:
         if found := _LANGUAGE_TAG.fullmatch(piece):
-            tags.setdefault(_code(found[1]), piece)
+            tags.setdefault(shortest(found[1]), piece)
     return tags
-
-
-def _code(language: str) -> str:
-    """Return the shortest code of a language, with script or region: "de" for "deu", "zh-Hans" for "cmn_Hans"."""
-    from babel.core import get_global
-
-    base, *others = language.replace("_", "-").split("-")
-    shortest = get_global("language_aliases").get(base.lower(), base.lower())
-    return "-".join([base.lower() if "_" in shortest else shortest, *others])
 
 
 def _model(theirs: ForeignFolder, settings: Mapping[str, Any], vocabulary: Vocabulary) -> Transformer:
@@ -458,7 +449,7 @@ def _spec(
 ) -> TranslationSpec:
     """Return the languages and the nearest decoding section."""
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
-    own = [_code(code) if isinstance(code := tokenizer.get(f"{side}_lang"), str) else code for side in _SIDES]
+    own = [shortest(code) if isinstance(code := tokenizer.get(f"{side}_lang"), str) else code for side in _SIDES]
     one_tag = next(iter(tags)) if len(tags) == 1 else None
     target = target and (lookup(target, tags) or target)
     for given, named in zip((source, target), own, strict=True):

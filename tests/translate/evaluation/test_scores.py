@@ -103,7 +103,7 @@ def test_resamples_without_a_match_count_in_the_intervals() -> None:
     assert 0 < bleu.mean < 100
 
 
-@pytest.mark.parametrize("target", ["zh", "zh-CN", "zh_Hans"])
+@pytest.mark.parametrize("target", ["zh", "zh-CN", "zh_Hans", "zho_Hans", "cmn"])
 def test_chinese_is_split_into_characters(target):
     references, hypotheses = ["我喜欢吃苹果和香蕉。"], ["我喜欢吃苹果和梨。"]
     theirs = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="zh").score

@@ -281,6 +281,15 @@ def without_region(code: str) -> str:
     return re.split("[-_]", code)[0]
 
 
+def shortest(code: str) -> str:
+    """Return the shortest code of a language, with script or region: "de" for "deu", "zh-Hans" for "cmn_Hans"."""
+    from babel.core import get_global  # slow to import
+
+    base, *others = code.replace("_", "-").split("-")
+    found = get_global("language_aliases").get(base.lower(), base.lower())
+    return "-".join([base.lower() if "_" in found else found, *others])
+
+
 def region(code: str) -> str:
     """Return the region that a code names: "CN" of "zh-CN", "" of "zh" and of "zh-Hans"."""
     _, *others = re.split("[-_]", code)
