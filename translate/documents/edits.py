@@ -308,10 +308,10 @@ def half(code: str, before: str, after: str) -> tuple[str, bool] | None:
     halves = [(re.sub(r"_?\d", "", name), opens) for name, opens in halves if name != code]
     if not halves and (section := _SECTION.fullmatch(code)):
         halves = [(f"{section['bracket']}{section['name']}", section["sign"] != "/")]
-    for name, opens in halves:
-        is_beside = _FIRST.match(after) if opens else _LAST.search(before)
-        return (name, opens) if is_beside and not _QUOTED_CODE.fullmatch(before + after[:1]) else None
-    return None
+    if not halves or _QUOTED_CODE.fullmatch(before + after[:1]):
+        return None
+    name, opens = halves[0]
+    return (name, opens) if (_FIRST.match(after) if opens else _LAST.search(before)) else None
 
 
 def _is_cut(codes: Sequence[Span], mark: Span) -> bool:
