@@ -228,7 +228,7 @@ def _build(
         tokenizer = train(found.sample(n_used), config.tokenizer, {*config.tokenizer.tags, *source_tags(config)})
         release_memory()  # all that SentencePiece used
     tokenizer.save(folder / "tokenizer.model")
-    tokens = write_tokens(found.encoded(tokenizer), n_pairs, stages.id_type(tokenizer), folder)
+    tokens = write_tokens(found.encoded(tokenizer), n_pairs, np.dtype(tokenizer.id_type), folder)
     return {
         "counts": {
             "read": report.read,

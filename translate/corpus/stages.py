@@ -284,20 +284,14 @@ def vary(recipe: Recipe, decided: Decided) -> Varied:
     return Varied(part.source, lines, len(varied), TextSize.of(lines), augmenter.added, augmenter.refused)
 
 
-def id_type(tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger]:
-    """Return the smallest type of array for the ids of a tokenizer."""
-    return np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
-
-
 def encode(words: WordEncoder, lines: Sequence[bytes]) -> Encoded:
     """Return the token ids, without bos and eos, of pairs in JSON lines, of which there must be one."""
-    dtype = id_type(words.tokenizer)
+    dtype = np.dtype(words.tokenizer.id_type)
 
     def side(texts: Sequence[str]) -> EncodedSide:
         sentences = words(texts)
-        lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-        ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum()))
-        return EncodedSide(ids, lengths)
+        lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)) // dtype.itemsize
+        return EncodedSide(np.frombuffer(b"".join(sentences), dtype=dtype), lengths)
 
-    src, tgt = map(side, zip(*map(json.loads, lines), strict=True))
+    src, tgt = map(side, zip(*json.loads(b"[%b]" % b",".join(lines)), strict=True))
     return src, tgt

@@ -12,6 +12,7 @@ import math
 import random
 import re
 import threading
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -42,7 +43,7 @@ _LONG_WORD = 32  # bytes; words of languages with spaces are rarely longer
 # SentencePiece starts its threads for each call: up to this many texts are sooner encoded one after another, above all
 # where the cores are busy, as in a server.
 _FEW = 64
-_MOST_WORDS = 2**17  # whose ids `WordEncoder` keeps, in about 300 bytes each
+_MOST_WORDS = 2**17  # whose ids `WordEncoder` keeps, in about 140 bytes each
 
 
 class Tokenizer:
@@ -93,6 +94,11 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """Number of tokens, including special ones."""
         return int(self._processor.vocab_size())
+
+    @property
+    def id_type(self) -> str:
+        """The smallest type of array for the ids, in the code that `array` and NumPy share."""
+        return "H" if self.vocab_size <= 2**16 else "I"
 
     @property
     def is_bpe(self) -> bool:
@@ -209,22 +215,27 @@ class WordEncoder:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._known: dict[str, list[int]] = {}
-        self._splits = tokenizer.splits_at_spaces
+        self._words = _Words(tokenizer) if tokenizer.splits_at_spaces else None
 
-    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return `Tokenizer.encode` of each text."""
-        if not self._splits:
-            return self.tokenizer.encode_batch(texts)
-        rows, known = [text.split(" ") for text in texts], self._known
-        new = [*set(itertools.chain.from_iterable(rows)).difference(known)]
-        if len(known) + len(new) > _MOST_WORDS:
-            known.clear()
-            new = [*set(itertools.chain.from_iterable(rows))]
-        known.update(zip(new, self.tokenizer.encode_batch(new), strict=True))
-        known[""] = self.tokenizer.ids([SPACE_SYMBOL])
-        ids = (itertools.chain.from_iterable(map(known.__getitem__, words)) for words in rows)
-        return [[*one] if text else [] for one, text in zip(ids, texts, strict=True)]
+    def __call__(self, texts: Sequence[str]) -> list[bytes]:
+        """Return `Tokenizer.encode` of each text, as the bytes of an array of `Tokenizer.id_type`."""
+        if self._words is None:
+            return [array(self.tokenizer.id_type, ids).tobytes() for ids in self.tokenizer.encode_batch(texts)]
+        return [b"".join(map(self._words.__getitem__, text.split(" "))) if text else b"" for text in texts]
+
+
+class _Words(dict[str, bytes]):
+    """The ids of words, each with the space before it; a word is encoded when it is first looked up."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer, self._type = tokenizer, tokenizer.id_type
+
+    def __missing__(self, word: str) -> bytes:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        ids = self._tokenizer.encode(word) if word else self._tokenizer.ids([SPACE_SYMBOL])
+        self[word] = encoded = array(self._type, ids).tobytes()
+        return encoded
 
 
 class VocabularyError(UserError):

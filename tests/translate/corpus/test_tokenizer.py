@@ -17,6 +17,7 @@ import pytest
 import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, WordEncoder, sample, train
@@ -92,7 +93,21 @@ def test_encoding_a_batch_equals_encoding_each_text(tokenizer: Tokenizer, texts:
 def test_encoding_words_once_equals_encoding_each_text(tokenizer: Tokenizer, chunks: list[list[str]]) -> None:
     encoder = WordEncoder(tokenizer)
     for texts in chunks:
-        assert encoder(texts) == [tokenizer.encode(text) for text in texts]
+        assert word_ids(encoder, texts) == [tokenizer.encode(text) for text in texts]
+
+
+def test_ids_of_more_than_two_bytes_are_encoded_whole(tokenizer: Tokenizer) -> None:
+    model = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.serialized)
+    symbols = [f"<{i}>" for i in range(2**16)]
+    model.pieces.extend(model.SentencePiece(piece=symbol, type=model.SentencePiece.USER_DEFINED) for symbol in symbols)
+    large = Tokenizer(model.SerializeToString())
+    texts = [f"der Hund {symbols[-1]}", "der Hund"]
+    assert max(large.encode(texts[0])) >= 2**16
+    assert word_ids(WordEncoder(large), texts) == [large.encode(text) for text in texts]
+
+
+def word_ids(encoder: WordEncoder, texts: list[str]) -> list[list[int]]:
+    return [np.frombuffer(ids, encoder.tokenizer.id_type).tolist() for ids in encoder(texts)]
 
 
 @functools.cache
@@ -127,7 +142,7 @@ def test_a_tokenizer_whose_pieces_depend_on_spaces_encodes_whole_texts(
     kind: tuple[str, bool, bool], texts: list[str]
 ) -> None:
     tokenizer = foreign_tokenizer(*kind)
-    assert WordEncoder(tokenizer)(texts) == [tokenizer.encode(text) for text in texts]
+    assert word_ids(WordEncoder(tokenizer), texts) == [tokenizer.encode(text) for text in texts]
 
 
 @given(texts=st.lists(hard_text, max_size=9))
@@ -135,7 +150,7 @@ def test_words_that_are_forgotten_change_no_id(tokenizer: Tokenizer, texts: list
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("translate.corpus.tokenizer._MOST_WORDS", 3)
         encoder = WordEncoder(tokenizer)
-        assert [encoder([text])[0] for text in texts] == [tokenizer.encode(text) for text in texts]
+        assert word_ids(encoder, texts) == [tokenizer.encode(text) for text in texts]
 
 
 @given(ids=st.lists(st.integers(0, 306), max_size=12))
