@@ -183,20 +183,20 @@ class HeldOut:
     """
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
-        self._sides: set[bytes] = set()
-        self._pairs: set[bytes] = set()
+        self._sides: set[str] = set()
+        self._pairs: set[Pair] = set()
         for pair in pairs:
             source, target = map(_core, pair)
-            self._pairs |= {_pair_digest(source, target), _pair_digest(target, source)}
-            self._sides |= {_digest(core) for side, core in zip(pair, (source, target), strict=True) if _is_long(side)}
+            self._pairs |= {(source, target), (target, source)}
+            self._sides |= {core for side, core in zip(pair, (source, target), strict=True) if _is_long(side)}
 
     def overlaps(self, pair: Pair) -> bool:
         """Return whether the pair is held out, either way round, or shares a side of 4 words or more with one."""
         if not self._pairs:
             return False
-        cores = [_core(side) for side in pair]
-        return _pair_digest(*cores) in self._pairs or any(
-            _digest(core) in self._sides and _is_long(side) for side, core in zip(pair, cores, strict=True)
+        cores = _core(pair[0]), _core(pair[1])
+        return cores in self._pairs or any(
+            core in self._sides and _is_long(side) for side, core in zip(pair, cores, strict=True)
         )
 
 
@@ -242,11 +242,7 @@ _NOT_COMPARED = bytes(code for code in range(256) if _COMPARED[code] is None)
 
 def _pair_digest(source: str, target: str) -> bytes:
     # The length distinguishes ("ab", "c") from ("a", "bc"), for all characters.
-    return _digest(f"{len(source)}:{source}{target}")
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8"), digest_size=8).digest()
+    return blake2b(f"{len(source)}:{source}{target}".encode(), digest_size=8).digest()
 
 
 _PART_BITS = 4
