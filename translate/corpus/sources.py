@@ -419,12 +419,13 @@ def pair_lines(pairs: Iterable[Pair]) -> bytes:
     return "".join(map(pair_line, pairs)).encode("utf-8")
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each line
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each line, and it one for each list
 
 
 def pair_line(pair: Pair) -> str:
     """Return a pair as a line of JSON, with its end."""
-    return _JSON.encode(pair) + "\n"
+    source, target = map(_JSON.encode, pair)
+    return f"[{source}, {target}]\n"
 
 
 def read_pair_lines(path: Path, remedy: str = "run `translate prepare` again") -> Iterator[Pair]:

@@ -31,7 +31,7 @@ from translate.config.schema import (
 )
 from translate.corpus import sources
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.sources import Pair, describe, identity, read_pairs
+from translate.corpus.sources import Pair, describe, identity, pair_lines, read_pairs
 from translate.errors import UserError
 from translate.files import read_lines, sample_lines
 
@@ -861,3 +861,8 @@ def test_every_kind_of_source_has_a_short_name() -> None:
     assert describe(hub(config="de-en")) == "set de-en train"
     assert describe(GrammarSource(kind="grammar", split="valid", pairs=3)) == "grammar valid"
     assert describe(SacrebleuSource(kind="sacrebleu", name="wmt14")) == "sacrebleu wmt14"
+
+
+@given(pairs=st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_pairs_are_written_as_json_writes_them(pairs: list[Pair]) -> None:
+    assert pair_lines(pairs) == "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs).encode()
