@@ -5,10 +5,10 @@ A system is a model, which translates the test sets, or a file with saved output
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import Pair, read_pairs
@@ -24,6 +24,7 @@ from translate.text.translation import Opening, Search
 TEST_SETS, METRICS = "Test sets", "Metrics"
 
 TestSets = dict[str, list[Pair]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,16 +306,16 @@ def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:
     path = run / "manifest.json"
     try:
         manifest = read_json(path)
-        place, fingerprint = Path(manifest["prepared"]), manifest["data"]["fingerprint"]
+        place, began_with = Path(manifest["prepared"]), _held_out(manifest["data"]["files"])
     except ValueError as error:
         raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: names no prepared corpus; restore it, or name files with --source") from error
     prepared = Prepared.open(place)
-    if prepared.manifest["fingerprint"] != fingerprint:
+    if {name: sha256(place / name) for name in _held_out(prepared.manifest["files"])} != began_with:
         raise UserError(
-            f"{prepared.folder}: was prepared again with other data since {run} was trained; restore it, or name files "
-            "with --source and --reference"
+            f"{prepared.folder}: was prepared again with other validation or test sets since {run} was trained; "
+            "restore it, or name files with --source and --reference"
         )
     if valid:
         return {"valid": prepared.valid}
@@ -323,3 +324,8 @@ def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:
             f"{prepared.folder}: has no test sets; name some under [data.test], or files with --source and --reference"
         )
     return prepared.test
+
+
+def _held_out(files: Mapping[str, T]) -> dict[str, T]:
+    """Return what there is of the validation and test sets among the files of a prepared corpus."""
+    return {name: value for name, value in files.items() if name.endswith(".jsonl")}

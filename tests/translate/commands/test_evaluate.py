@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -18,19 +19,21 @@ from translate.commands import evaluate
 from translate.commands.evaluate import Result
 from translate.commands.main import main
 from translate.commands.systems import SystemOutput
-from translate.config.load import parse
+from translate.config.load import load
 from translate.corpus.prepare import prepare
 from translate.evaluation.scores import Score, score
 from translate.files import sha256, write_json
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Search
+from translate.training.plan import data_record
 
 PAIRS = {
     "train": [(f"das Haus {i} ist rot", f"house {i} is red") for i in range(37)],
     "valid": [("der Hund schläft", "the dog sleeps"), ("die Katze läuft", "the cat runs")],
     "test": [("das Kind singt", "the child sings"), ("", "blank"), ("ein Vogel singt", "a bird sings")],
 }
+TOKENIZER = {"vocab_size": 283}
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
@@ -47,11 +50,11 @@ def run(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         write(tmp_path, name, pairs)
     sources = {name: {"source": f"{name}.de", "target": f"{name}.en"} for name in PAIRS}
     data = {"source": "de", "target": "en", "train": [sources["train"]], "valid": sources["valid"]}
-    values = {"data": {**data, "test": {"small": sources["test"]}}, "tokenizer": {"vocab_size": 283}}
-    prepared = prepare(parse(values, "test"), Path("prepared"), lambda _: None)
+    write_json(tmp_path / "toy.json", {"data": {**data, "test": {"small": sources["test"]}}, "tokenizer": TOKENIZER})
+    prepared = prepare(load(Path("toy.json")), Path("prepared"), lambda _: None)
     folder = tmp_path / "runs" / "x"
     shutil.copytree(parts.folder, folder / "model")
-    manifest = {"prepared": "prepared", "data": {"fingerprint": prepared.manifest["fingerprint"]}}
+    manifest = {"prepared": "prepared", "data": data_record(prepared)}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
 
@@ -135,11 +138,23 @@ def test_a_run_without_a_final_model_gets_the_scores_of_its_checkpoint(run: Path
     assert "step-00000007" in json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["model"]
 
 
-def test_data_prepared_again_are_not_taken_for_the_old_data(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = run / "manifest.json"
-    path.write_text(json.dumps({"prepared": "prepared", "data": {"fingerprint": "another"}}), encoding="utf-8")
+@pytest.mark.parametrize("change", ["data.test={}", "data.test.more=@valid", "data.valid=@test"])
+def test_other_test_sets_are_not_taken_for_those_of_the_run(
+    run: Path, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The training text was kept apart from the sets of its own time alone."""
+    change = re.sub("@(.*)", r'{ source = "\1.de", target = "\1.en" }', change)
+    assert main(["prepare", "toy.json", "--out", "prepared", "--set", change]) == 0
     assert main(["evaluate", "runs/x"]) == 2
     assert "prepared again" in capsys.readouterr().err
+
+
+def test_a_run_has_its_test_sets_after_another_one_has_changed_the_rest_of_the_corpus(run: Path) -> None:
+    """Such as a second run with more text or a larger vocabulary, with which it is compared."""
+    write(run.parents[1], "train", [*PAIRS["train"], ("das Dach ist rot", "the roof is red")])
+    assert main(["prepare", "toy.json", "--out", "prepared", "--set", "tokenizer.vocab_size=290"]) == 0
+    assert main(["evaluate", "runs/x"]) == 0
+    assert list(json.loads((run / "scores.json").read_text(encoding="utf-8"))) == ["small"]
 
 
 @pytest.mark.parametrize("manifest", ["", "{}", '{"prepared": "gone", "data": {}}'])
