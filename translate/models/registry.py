@@ -98,8 +98,7 @@ def find_model(
 
 def _name_for_code(source: str | None, target: str | None) -> str:
     """Return the message for the name of a language in the place of its code; "" if there is none."""
-    codes = {name.lower(): code for code, name in known_languages().items()}
-    found = next((codes[asked.lower()] for asked in (source, target) if asked and asked.lower() in codes), None)
+    found = next((code for asked in (source, target) if asked and (code := code_of(asked))), None)
     return f"languages are named by their codes; write {found} for {language_name(found)}" if found else ""
 
 
@@ -286,3 +285,8 @@ def lacking_rules(spec: TranslationSpec) -> list[str]:
 def language_name(code: str) -> str:
     """Return the English name of a language by its ISO 639-1 code, or the code if it is unknown."""
     return known_languages().get(code, code)
+
+
+def code_of(name: str) -> str | None:
+    """Return the ISO 639-1 code of a language by its English name, in capital or small letters; None for other text."""
+    return next((code for code, known in known_languages().items() if known.lower() == name.lower()), None)

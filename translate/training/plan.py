@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from translate.config.load import require_end
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DataConfig, ExperimentConfig
 from translate.corpus.prepare import Prepared, check_corpus, plan_corpus, plan_moved_corpus, prepare
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
 from translate.evaluation.scores import metrics
 from translate.files import sha256
 from translate.machine import better_allocator, choose_device, choose_dtype, out_of_memory
+from translate.models.registry import code_of
 from translate.training.reporting import require_tensorboard
 from translate.training.run import Record, Run
 
@@ -103,6 +104,8 @@ def make_plan(start: Start, say: Say, *, run_lock: ExitStack, corpus_lock: ExitS
     if parent is not None:
         is_said = run.has_begun or original is not None  # when the run, or the original, began
         config = parent.settings(config, (lambda message: None) if is_said else say)
+    elif not run.has_begun and original is None:
+        _check_languages(config.data)
     tokenizer = None if parent is None else parent.load_tokenizer()
     _check_settings(config, run, parent, resume=start.resume)
     tokenizer_sha256 = None if tokenizer is None else tokenizer.sha256
@@ -150,6 +153,14 @@ def _check_settings(config: ExperimentConfig, run: Run, parent: "Parent | None",
     require_end(config.training, str(run.folder))
     if config.training.tensorboard:
         require_tensorboard()
+
+
+def _check_languages(data: DataConfig) -> None:
+    """UserError for the name of a language in the place of its code, under which nobody would find the model."""
+    for key in ("source", "target"):
+        name = getattr(data, key)
+        if len(name) > 3 and (code := code_of(name)):  # shorter names, such as Lao, are codes of ISO 639-3 too
+            raise UserError(f'data.{key} = "{name}": languages are named by their codes; write "{code}"')
 
 
 def _prepare_corpus(

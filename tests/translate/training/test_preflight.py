@@ -50,6 +50,23 @@ def test_a_disk_without_room_for_the_checkpoints_is_named_before_the_first_updat
     preflight(trainer.state, trainer.parts)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "said"), [("German", "en", 'data.source = "German"'), ("de", "english", 'write "en"')]
+)
+def test_the_name_of_a_language_is_no_code(toy, source, target, said):
+    """With it, a model is made that `--from de --to en` does not find."""
+    toy.settings["data"] |= {"source": source, "target": target}
+    with pytest.raises(UserError, match=said):
+        toy.trainer("run")
+    assert not (toy.folder / "prepared").exists()
+
+
+def test_codes_that_are_also_names_and_codes_of_ones_own_are_taken(toy):
+    """Lao is lo in ISO 639-1 and lao in ISO 639-3."""
+    toy.settings["data"] |= {"source": "lao", "target": "signs"}
+    assert toy.trainer("run", max_steps=1).parts.trained.spec.source == "lao"
+
+
 def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=4, keep_last=100, valid_every=4)
     size = trainer.parts.checkpoints.size()
