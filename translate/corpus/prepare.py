@@ -95,9 +95,13 @@ def prepare(
         if planned is None:
             check_corpus(config, tokenizer)
             planned = plan_corpus(config, tokenizer.sha256 if tokenizer else None)
-        if (place / "manifest.json").exists() and (present := _up_to_date(folder, planned, say)) is not None:
+        present, said = _present(folder, planned) if (place / "manifest.json").exists() else (None, "")
+        if present is None:
+            _refuse_foreign(folder, place)
+        if said:
+            say(said)
+        if present is not None:
             return present
-        _refuse_foreign(folder, place)
         with new_folder(place, replace=True) as partial:
             manifest = {**planned, **_build(config, partial, say, tokenizer, clean)}
             _require_unchanged(planned["inputs"], input_hashes(config))
@@ -117,18 +121,15 @@ def _writing(folder: Path) -> Iterator[None]:
         raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
 
 
-def _up_to_date(folder: Path, planned: Manifest, say: Say) -> "Prepared | None":
-    """Return the corpus that is there if it is the planned one; otherwise say why it is made anew."""
+def _present(folder: Path, planned: Manifest) -> "tuple[Prepared | None, str]":
+    """Return the corpus that is there if it is the planned one, or None, and a message that says which and why."""
     try:
         present = Prepared.open(folder)
     except UserError as error:
-        say(f"preparing again: {error}")
-        return None
+        return None, f"preparing again: {error}"
     if present.manifest["fingerprint"] != planned["fingerprint"]:
-        say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
-        return None
-    say(f"{folder} is up to date: {summary(present.manifest)}")
-    return present
+        return None, f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}"
+    return present, f"{folder} is up to date: {summary(present.manifest)}"
 
 
 def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -> None:

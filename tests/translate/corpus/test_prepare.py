@@ -449,10 +449,11 @@ def test_a_run_is_never_replaced_by_a_corpus(root: Path, tmp_path: Path) -> None
     run.mkdir()
     for name in ("manifest.json", "config.json"):
         (run / name).write_text("{}", encoding="utf-8")
-    before = snapshot(run)
+    before, said = snapshot(run), list[str]()
     with pytest.raises(UserError, match=r"is not a prepared corpus \(it has config\.json\)"):
-        prepare(experiment(root), run, silent)
+        prepare(experiment(root), run, said.append)
     assert snapshot(run) == before
+    assert not said  # such as that the manifest of the run is damaged
 
 
 def test_a_file_of_the_user_in_a_prepared_corpus_is_kept(root: Path, tmp_path: Path) -> None:
