@@ -24,11 +24,11 @@ class Original:
 
     @classmethod
     def open(cls, folder: Path) -> "Original":
-        """Open a run directory; UserError if the run has not ended, or if a file is missing or damaged."""
+        """Open a run directory; UserError if it is none, if the run has not ended, or if a file is damaged."""
         run, consequence = Run(folder), "the run cannot be repeated"
-        manifest = read_run_manifest(
-            run.manifest, consequence=consequence
-        )  # first, as a model folder has a config.json too
+        if not run.has_begun:
+            raise UserError(f"{folder}: is not a run that has begun; name a run directory, such as runs/my")
+        manifest = read_run_manifest(run.manifest, consequence=consequence)
         config = parse(load_json(run.config, consequence=consequence), str(run.config))
         if _final(run) is None or not (run.model / "model.safetensors").is_file():
             raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")

@@ -131,8 +131,9 @@ def test_a_run_may_be_named_without_its_folder_like_other_runs(toy, capsys):
     trained(toy, "a", max_steps=2)
     assert main(["train", "--reproduce", "a"]) == 0
     assert Path("runs/a-again/reproduction.json").exists()
-    assert main(["train", "--reproduce", "runs/a/model"]) == 2
-    assert "manifest.json: missing or damaged, so the run cannot be repeated" in capsys.readouterr().err
+    for other in ("runs/a/model", "prepared/toy"):  # which have a config or a manifest too
+        assert main(["train", "--reproduce", other]) == 2
+        assert f"{other}: is not a run" in capsys.readouterr().err
 
 
 REFUSED = {
