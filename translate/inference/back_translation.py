@@ -83,8 +83,9 @@ class BackTranslations:
         for job in missing:
             if isinstance(job.source, PairSource):
                 collections.deque(read_pairs(job.source, Path(self._data.root), self._data.langpair), maxlen=0)
-        for settings, jobs in itertools.groupby(missing, _settings):
-            load = functools.cache(functools.partial(_load, *settings))  # by the first job whose file is not there
+        for (model, search, opening), jobs in itertools.groupby(missing, _settings):
+            # Loaded by the first job whose file is not there.
+            load = functools.cache(functools.partial(Translator.load, model, search, opening=opening))
             for job in jobs:
                 self._make(job, load)
 
@@ -189,10 +190,6 @@ def _settings(job: _Job) -> tuple[Path, Search, Opening]:
         return job.model, Search(beam_size=1), Opening(precision="auto")
     precision: Precision = "auto" if source.rerank else "fp32"
     return job.model, Search(beam_size=source.beam_size, rerank=source.rerank), Opening(precision=precision)
-
-
-def _load(model: Path, search: Search, opening: Opening) -> Translator:
-    return Translator.load(model, search, opening=opening)
 
 
 # Targets that a model writes anew
