@@ -50,6 +50,8 @@ FOUND = [
     ("Das Bild img/haus.v2/dach.png und/oder a/b", ["img/haus.v2/dach.png"]),
     ("Siehe https://example.org/a?b=c&d=e.", ["https://example.org/a?b=c&d=e"]),
     ("(siehe http://example.org/x)", ["http://example.org/x"]),
+    ("[url]https://x.de/a[/url] [url]x.de/a[/url]", ["[url]", "https://x.de/a", "[/url]", "[url]", "x.de/a", "[/url]"]),
+    ("Mit https://x.de/?f[a][b]=1&g[][c] hier", ["https://x.de/?f[a][b]=1&g[][c"]),
     ("Schreib an max.muster+x@mail.example.de!", ["max.muster+x@mail.example.de"]),
     ("Öffne `rm -rf` oder ``a`b``.", ["`rm -rf`", "``a`b``"]),
     ("Öffne /etc/passwd, ~/x.txt und C:\\Windows\\win.ini.", ["/etc/passwd", "~/x.txt", "C:\\Windows\\win.ini"]),
@@ -230,6 +232,7 @@ def test_each_kind_is_found_completely(sentence, originals):
             ["![Bild](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
         ),
         ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
+        ("Siehe [https://x.de/a/][1], [x.de/a][b c].", ["[", "https://x.de/a/", "][1]", "[", "x.de/a", "][b c]"]),
         ("Auf ![](a.png){width=1} und [](#ziel) oder [](){ #b }.", ["![](a.png){width=1}", "[](#ziel)", "[](){ #b }"]),
         ("Auf [![](x)](y), ![][z]; [](#a)Wort.", ["[", "![](x)", "](y)", "![][z]", "[", "](#a)"]),
         (
