@@ -500,6 +500,16 @@ def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
     return text[:start] + text[stop:], text[start : stop + 1]
 
 
+def without_key(text: str, codes: FindCodes) -> tuple[str, str]:
+    """Return the same of a text in a format of many programs, where only & before a word is such a mark.
+
+    Within a word, an & is more often "and", as in Drag&drop, than the mark that it is there in Qt.
+    """
+    bare, mark = without_mnemonic(text, codes) if "&" in text else (text, "")
+    place = text.find(mark)
+    return (bare, mark) if mark.startswith("&") and not text[place - 1 : place].isalnum() else (text, "")
+
+
 def with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:
     """Return a text with the mark of a menu's key: before the same letter, best at the beginning of a word, or any."""
     spans, key = _held(text, codes), mark[-1].lower()

@@ -29,7 +29,7 @@ from translate.documents.edits import (
     tag_name,
     variables,
     with_mnemonic,
-    without_mnemonic,
+    without_key,
 )
 from translate.errors import UserError
 from translate.text.plurals import common_categories, ordinal_number, plural_categories, with_number
@@ -264,16 +264,6 @@ _CODES = re.compile(  # each begins with a sign, which is found faster than what
 )
 
 
-def without_key(text: str) -> tuple[str, str]:
-    """Return a message without the mark of a menu's key (&), and that mark with its key; "" if it has none.
-
-    Within a word, an & is more often "and", as in Drag&drop, than the mark that it is there in Qt.
-    """
-    bare, mark = without_mnemonic(text, find_codes) if "&" in text else (text, "")
-    place = text.find(mark)
-    return (bare, mark) if mark.startswith("&") and not text[place - 1 : place].isalnum() else (text, "")
-
-
 def find_codes(text: str) -> list[Span]:
     """Return the codes of a message in JSON or YAML."""
     return variables(text, _CODES)
@@ -283,7 +273,7 @@ def _values(file: Text, key: Key, node: Node, reading: Reading, writer: Writer, 
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node) if node.kind == "string" else ""
     if text.strip() and not IDENTIFIER.fullmatch(text):
-        bare, mark = without_key(text)
+        bare, mark = without_key(text, find_codes)
         like = file.text[node.start : node.stop]
         form = _FORM.fullmatch(node.key)
         body = _form(bare, form[3], reading, tag) if form and form[2] else plain(bare, find_codes, tag)

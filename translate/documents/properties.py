@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from translate.documents import message_format
 from translate.documents.document import Reading
 from translate.documents.earlier import Entry
-from translate.documents.edits import Text, Value, Values, plain, tag_name, variables
+from translate.documents.edits import (
+    Span,
+    Text,
+    Value,
+    Values,
+    plain,
+    tag_name,
+    variables,
+    with_mnemonic,
+    without_key,
+)
 from translate.errors import UserError
 
 _LINE = re.compile(
@@ -70,12 +80,17 @@ def _values(file: Text, entries: Sequence[Entry], reading: Reading) -> Iterator[
 def _value(file: Text, entry: Entry, raw: str, text: str, is_format: bool, letters: "_Letters", tag: str) -> Value:
     """Return the value of a key."""
     source = message_format.read(text) if is_format else text
-    body = plain(source, lambda text: variables(text, message_format.QUOTED), tag)
+
+    def codes(text: str) -> list[Span]:
+        return variables(text, message_format.QUOTED)
+
+    bare, mark = without_key(source, codes)
 
     def encode(translation: str) -> str:
-        return letters.wrapped(message_format.written(translation) if is_format else translation, raw)
+        marked = with_mnemonic(translation, mark, codes) if mark else translation
+        return letters.wrapped(message_format.written(marked) if is_format else marked, raw)
 
-    return Value(entry.start, entry.stop, body, encode, file.line_of(entry.start), key=entry.key)
+    return Value(entry.start, entry.stop, plain(bare, codes, tag), encode, file.line_of(entry.start), key=entry.key)
 
 
 # Letters

@@ -17,7 +17,15 @@ from itertools import groupby
 from typing import NamedTuple
 
 from translate.documents.document import Reading, Unit
-from translate.documents.edits import half, is_icu, other_codes, variables, without_quotations
+from translate.documents.edits import (
+    half,
+    is_icu,
+    other_codes,
+    variables,
+    with_mnemonic,
+    without_key,
+    without_quotations,
+)
 from translate.documents.xml import (
     Atom,
     AtomKind,
@@ -161,7 +169,8 @@ class Xliff:
         for text in self._texts():
             done = self._done(text)
             for content in text.contents:
-                found.append(Unit(content.text(self.tag), content.place.part, done))
+                shown, _ = without_key(content.text(self.tag), variables)
+                found.append(Unit(shown, content.place.part, done))
         return found
 
     def _done(self, text: _Text) -> str | None:
@@ -187,12 +196,13 @@ class Xliff:
         for (text, content), translation in zip(places, translations, strict=True):
             if translation is None or translation == self._done(text):
                 continue
-            source = content.text(self.tag)
+            source, mark = without_key(content.text(self.tag), variables)
             if wrong := other_codes(source, translation, variables):
                 where = f"{self.reading.name}, {content.place.part}"
                 self.reading.report(f"{where}: is not translated, as the translation {wrong}")
             else:
-                given[content] = without_quotations(translation, source) if has_icu else translation
+                whole = with_mnemonic(translation, mark, variables) if mark else translation
+                given[content] = without_quotations(whole, source) if has_icu else whole
         if not given:
             return encoded(b"".join(map(self._unchanged, self.pieces)), self.encoding)
         return encoded(b"".join(self._written(piece, given) for piece in self.pieces), self.encoding)

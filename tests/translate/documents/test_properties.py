@@ -87,6 +87,15 @@ def test_quoted_braces_are_an_object() -> None:
     assert after == b"a={1} '}''{' isn''t"
 
 
+def test_the_mark_of_a_key_is_before_a_letter_of_the_translation() -> None:
+    before = b"a=&Open file\nb=Save &as {0}, it''s\nc=Drag&drop\nd=R&D or a &nbsp; b\ne=This && that"
+    words = ["Open file", "Save as {0}, it's", "Drag&drop", "R&D or a &nbsp; b", "This & that"]
+    assert texts("a.properties", before) == words
+    said = {words[0]: "Offen", words[1]: "{0} ist's als"}
+    after = translated("a.properties", before, lambda text: said.get(text, text))
+    assert after == before.replace(b"&Open file", b"&Offen").replace(b"Save &as {0}, it''s", b"{0} ist''s &als")
+
+
 def test_continued_lines_stay_as_broad() -> None:
     before = "a=one two three four \\\n    five six seven \\\n    eight\nb=\\\n  c\\n\\\n  d\n"
     after = translated("a.properties", before.encode(), upper).decode()

@@ -248,6 +248,24 @@ def test_a_copy_may_be_written_in_another_way(source: str, target: str, is_copy:
     assert (b"EIN" in translated(data.encode(), GERMAN, upper)) == is_copy
 
 
+@pytest.mark.parametrize(
+    ("source", "shown", "said", "target"),
+    [
+        ("Hier &amp;suchen", "Hier suchen", "Search here", "&amp;Search here"),
+        ("&amp;&amp;Neu {0}", "Neu {0}", "{0} created anew", "{0} created a&amp;&amp;new"),
+        ('Hier <ph id="1"/>&amp;neu', "Hier <g1/>neu", "<g1/>anew", '<ph id="1"/>a&amp;new'),
+        ("Kaffee&amp;kuchen, A&amp;B", "Kaffee&kuchen, A&B", "Coffee, A&B", "Coffee, A&amp;B"),
+    ],
+)
+def test_the_mark_of_a_key_is_before_a_letter_of_the_translation(
+    source: str, shown: str, said: str, target: str
+) -> None:
+    data = f"""<xliff version="2.0" srcLang="de" trgLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+<file id="f"><unit id="3"><segment><source>{source}</source></segment></unit></file></xliff>""".encode()
+    assert [unit.text for unit in read(data, GERMAN).units] == [shown]
+    assert f"<target>{target}</target>".encode() in translated(data, GERMAN, lambda text: said)
+
+
 def test_plural_rules_of_apple_are_codes() -> None:
     data = b"""<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
 <file original="a" source-language="de"
