@@ -125,6 +125,8 @@ def test_formatting_is_no_part_of_words(text: str, shown: str) -> None:
         ("&Open", "Open", "&O"),
         ("Sa&ve {x}", "Save {x}", "&v"),
         ("&&Open file", "Open file", "&&O"),  # of VS Code
+        *(("Save ~as {x}", "Save as {x}", "~a"), ("A~vailable", "Available", "~v")),  # of LibreOffice
+        *((text, text, "") for text in ("About ~5 km", "A~Z", "~/a/b", "~~a~~", "x ~ y", "https://x.y/~me", "ca.~ten")),
         *((text, text, "") for text in ("Save && Close", "R&&D", "AT&T", "a &amp; b", "See https://x.y/?a=1&b=2 here")),
     ],
 )
