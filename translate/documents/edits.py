@@ -204,13 +204,18 @@ _WITH_LINES = re.compile(r"(?:[^\\\n]|(?<!\b[A-Za-z]:)(?:\\n(?![a-z])|(?:(?<=[,;
 _SINGLE = re.compile("(?<!&)&(?!&)")  # no part of &&, which Qt and Windows show as &
 
 # Formatting and links of Markdown around words: **a** *a* _a_ ~~a~~ [a](b). In 2*3*4 and snake_case there are none.
-_MAY_BE_MARKED = re.compile(r"[*_~]|\]\(|''")
+_MAY_BE_MARKED = re.compile(r"[*_~]|\]\(|''|\[[\[/$h]")
 _EMPHASIS = re.compile(  # not in patterns of files: (*.png *.jpg) (*)
     r"(?<![\w\\*_~])(?P<mark>\*\*\*|\*\*|\*(?!\.\w{1,5}\b)|_|~~)(?=[^\s*_~])"
     r"[^*_~\n]{0,500}(?<![(\s\\*_~])(?P=mark)(?![\w*_~])"
 )
 _EMPHASIS_OF_WIKI = re.compile(  # of MediaWiki, between two, three or five apostrophes; in it''s they are one of ICU
     r"(?<![\w'])(?P<mark>'{5}|'{2,3})(?=[^\s'])(?:[^'\n]|'(?!')){1,500}(?<![\s'])(?P=mark)(?![\w'])"
+)
+# Links of MediaWiki: [[Help:Links|words]] [https://example.org words] [$1 words]
+_LINK_OF_WIKI = re.compile(
+    r"(?P<target>(?P<inner>\[\[)[^\[\]|\n]{1,500}(?<!\s)\|(?!\s)|\[(?:\$\d|(?:https?:)?//[^\s\[\]]{1,500})\s++)"
+    r"(?P<text>[^\[\]\n]{1,500})(?P<end>(?(inner)\]\]|\]))(?![\](])"
 )
 # A link, or a phrase that Apple puts into the right form: ^[%lld apples](inflect: true)
 _LINK = re.compile(
@@ -263,6 +268,8 @@ def _pairs_of_marks(text: str) -> Iterator[tuple[Span, Span]]:
             yield (start, start + (2 if match["inflects"] else 1)), match.span("target")
         else:
             yield (start, start + len(match["mark"])), (stop - len(match["mark"]), stop)
+    for link in _LINK_OF_WIKI.finditer(text):
+        yield link.span("target"), link.span("end")
 
 
 # Beside letters of scripts without spaces, and the marks of their texts, a code says nothing by its place.
@@ -377,8 +384,11 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
     Args:
         certain: matches what else is a code in the format of the text.
     """
-    found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1]
+    links = [*_LINK_OF_WIKI.finditer(text)] if "[" in text else []
+    whole = {link.span(): any(map(str.isalpha, link["text"])) for link in links}
+    found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1 and (a, b) not in whole]
     own = [match.span() for match in certain.finditer(text)] if certain else []
+    own += [span for span, has_words in whole.items() if not has_words]
     own += [match.span() for match in _BESIDE_LETTER.finditer(text)] if "$" in text else []
     own += [match.span() for match in _STYLES.finditer(text)] if "</" in text else []
     own += _dates(text)

@@ -84,6 +84,10 @@ def test_prose_has_no_codes(text: str) -> None:
         *((text, text) for text in ("Images (*.png *.jpg);;All files (*)", "Only *.png or *.jpg*")),
         ("'''Bold''' and ''it's {x}''", "<g1>Bold</g1> and <g2>it's {x}</g2>"),  # of MediaWiki
         *((text, text) for text in ("it''s {0}''s turn", "'' a ''", "the ''")),
+        ("See [[Help:Long name of a page|the {x} page]].", "See <g1>the {x} page</g1>."),
+        ("[$1 Go on] or [https://x.y/a?b=c read ''it'']", "<g1>Go on</g1> or <g2>read <g3>it</g3></g2>"),
+        ("By [[A long name/{x}|{y}]]", "By <g1>{y}</g1>"),
+        *((text, text) for text in ("[[ name | upper ]]", "[https://x.y/z]", "[[[a|b]]]", "x[0|1] [h b]")),
         ("Click %{linkStart}here %{x}%{linkEnd}.", "Click <g1>here %{x}</g1>."),  # halves by their names
         ("Click {a}here{/a}, {{#b}}[c]d[/c] {x}{{/b}}", "Click <g1>here</g1>, <g2><g3>d</g3> {x}</g2>"),  # or a slash
         ("Has {{#a}}a{{/a}}{{^a}}no{{/a}} hat", "Has <g1>a</g1>{{^a}}no{{/a}} hat"),  # not both
@@ -135,6 +139,12 @@ def test_the_mark_of_a_key_is_no_part_of_another_sign_or_address(text: str, bare
     if mark:
         assert with_mnemonic(bare, mark, variables) == text
         assert with_mnemonic("https://o.o/o", mark, variables) == "https://o.o/o"
+
+
+def test_a_link_of_a_wiki_without_words_is_a_code() -> None:
+    body = plain("By [[A rather long name/$1|$1]] now", variables, "g")
+    assert body.text == "By <g1/> now"
+    assert body.restored("Now <g1/>") == "Now [[A rather long name/$1|$1]]"
 
 
 @pytest.mark.parametrize("text", [r"One.\nTwo {x}.", r"Name:\n\n- one\n- two", r"One,\ntwo"])
