@@ -368,8 +368,8 @@ def _skeleton(message: str, codes: FindCodes) -> str:
 
 # Codes of programs
 
-# Of MediaWiki and Chrome, counted from $1 on; $1.50 is an amount, and so is $5 alone.
-_NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")
+# Of MediaWiki and Chrome, counted from $1 on; $1.50 is an amount, and so is $5 where there is no $1.
+NUMBERED = re.compile(r"(?<![\w$])\$[1-9](?![\w$]|[.,]\d)")
 _BESIDE_LETTER = re.compile(r"(?<!%)%\d{1,2}\$[sd@](?=[A-Za-z])")  # %1$shere%2$s
 _STYLES = re.compile(r"<(style|script)\b[^<>]*+>[^<]*+</\1>", re.IGNORECASE)  # as in rich text of Qt
 _OPENING = re.compile(r"\$t\(|[$%#]?\{")
@@ -400,7 +400,7 @@ def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
 
 def _numbered(text: str) -> list[Span]:
     """Return where the numbered variables of a text are; none without the first one."""
-    found = [match.span() for match in _NUMBERED.finditer(text)]
+    found = [match.span() for match in NUMBERED.finditer(text)]
     return found if any(text[start:stop] == "$1" for start, stop in found) else []
 
 

@@ -18,7 +18,9 @@ from functools import partial
 from translate.documents.document import Reading
 from translate.documents.earlier import Entry, Item, Key, below, items
 from translate.documents.edits import (
+    NUMBERED,
     Edit,
+    FindCodes,
     Plain,
     Span,
     Text,
@@ -115,16 +117,19 @@ def parse(file: Text, reading: Reading) -> Node:
 
 @dataclass(frozen=True)
 class Writer:
-    """How a file writes its strings."""
+    """How a file writes its strings, and what their codes are."""
 
     is_ascii: bool
     form: str
+    codes: FindCodes
 
     @classmethod
     def of(cls, file: Text) -> "Writer":
         """Return the way of a file: letters that are not ASCII are escaped if it has only escaped ones."""
         is_ascii = file.text.isascii() and re.search(r"\\u(?!00[0-7])", file.text) is not None
-        return cls(is_ascii, "04X" if re.search(r"\\u[0-9a-f]*[A-F]", file.text) else "04x")
+        form = "04X" if re.search(r"\\u[0-9a-f]*[A-F]", file.text) else "04x"
+        is_numbered = any(match[0] == "$1" for match in NUMBERED.finditer(file.text))
+        return cls(is_ascii, form, _find_numbered if is_numbered else find_codes)
 
     def string(self, text: str, like: str = "") -> str:
         """Return a text as a string, with the escapes that the string `like` has."""
@@ -269,17 +274,25 @@ def find_codes(text: str) -> list[Span]:
     return variables(text, _CODES)
 
 
+_NUMBERED_OR_CODES = re.compile(rf"{NUMBERED.pattern}|{_CODES.pattern}")
+
+
+def _find_numbered(text: str) -> list[Span]:
+    """Return the codes of a message in JSON of which another one has the variable $1, so that $5 is no amount."""
+    return variables(text, _NUMBERED_OR_CODES)
+
+
 def _values(file: Text, key: Key, node: Node, reading: Reading, writer: Writer, tag: str) -> Iterator[Value]:
     """Yield the value of a string, unless it is blank or an identifier."""
     text = decoded(file, node) if node.kind == "string" else ""
     if text.strip() and not IDENTIFIER.fullmatch(text):
-        bare, mark = without_key(text, find_codes)
+        bare, mark = without_key(text, writer.codes)
         like = file.text[node.start : node.stop]
         form = _FORM.fullmatch(node.key)
-        body = _form(bare, form[3], reading, tag) if form and form[2] else plain(bare, find_codes, tag)
+        body = _form(bare, form[3], reading, tag) if form and form[2] else plain(bare, writer.codes, tag)
 
         def encode(translation: str) -> str:
-            return writer.string(with_mnemonic(translation, mark, find_codes) if mark else translation, like)
+            return writer.string(with_mnemonic(translation, mark, writer.codes) if mark else translation, like)
 
         yield Value(node.start, node.stop, body, encode, file.line_of(node.start), key=key)
 
@@ -321,7 +334,7 @@ def _new_forms(file: Text, root: Node, reading: Reading, writer: Writer, tag: st
                 if category not in found and text.strip():
                     key = f"{name}{'_ordinal' if is_ordinal else ''}_{category}"
                     encode = partial(writer.string, like=file.text[other.start : other.stop])
-                    body = _form(text, category, reading, tag) if is_ordinal else plain(text, find_codes, tag)
+                    body = _form(text, category, reading, tag) if is_ordinal else plain(text, writer.codes, tag)
                     yield Value(
                         other.stop,
                         other.stop,

@@ -103,6 +103,15 @@ def test_links_to_other_messages_stay(name: str, link: str) -> None:
     assert "exactly once" in reports[0]
 
 
+@pytest.mark.parametrize(("other", "is_variable"), [("By $1", True), ("Only $1.50", False), ("By $10", False)])
+def test_a_numbered_variable_may_be_alone_in_a_message_if_another_has_the_first(other: str, is_variable: bool) -> None:
+    data = json.dumps({"a": "Error: $2.", "b": {"days_one": "$3 day", "days_other": "$3 days"}, "c": other}).encode()
+    assert texts("a.json", data)[:2] == (["Error: <g1/>.", "<g1/> day"] if is_variable else ["Error: $2.", "$3 day"])
+    reports: list[str] = []
+    after = translated("a.json", data, lambda text: text.replace("$", "").replace("<g1/>", ""), reports=reports)
+    assert (b"$2" in after) == is_variable == bool(reports)
+
+
 def test_variables_of_chrome_may_be_beside_letters() -> None:
     text = "$USER$s page: read $START_LINK$the terms$END_LINK$ for $$5"
     data = json.dumps({"a": {"message": text, "placeholders": {}}}).encode()
