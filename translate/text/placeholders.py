@@ -172,6 +172,7 @@ _NAME_OF_FILTER = re.compile(r"(?:\A|;;)\s*(?P<text>[^;|()<>{}\n]*?)\s*\((?=[^()
 _FORM_WITH_TEXT = re.compile(rf"(?:\s*{_SELECTOR})?\s*(?P<text>[^|]*?)\s*(?:\||\Z)")
 # Of MediaWiki: {{PLURAL:$1|one page|$1 pages}}, {{GENDER:$2|his|her|their}}; a form may be that of a number, 0=none
 _FORMS_OF_WIKI = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*(?P<forms>(?:\|[^{}|]*)+)\}\}")
+_VARIABLE_OF_WIKI, _IN_BRACES = re.compile(r"(?<![\w$])\$([1-9])(?!\w)"), re.compile(r"\$\{([1-9])\}")
 _FORM_OF_WIKI = re.compile(r"\|\s*(?:\d+\s*=)?\s*(?P<text>(?:[^\s|}]++|\s++(?![|}]))*+)")
 # Every placeholder, also of Markdown, contains one of these. Most sentences contain none, and this search is fast.
 _SIGN = re.compile(
@@ -589,7 +590,12 @@ def shown_attributes(name: str, attributes: Mapping[str, str]) -> list[str]:
 
 
 def branch_text(code: str, start: int, stop: int) -> str:
-    """Return a text in a placeholder without the marks that escape its quotation marks."""
+    """Return a text in a placeholder without the marks that escape its quotation marks.
+
+    In forms of MediaWiki, $1 is a variable; the text has ${1}, which no amount of money is like.
+    """
+    if _FORMS_OF_WIKI.fullmatch(code):
+        return _VARIABLE_OF_WIKI.sub(r"${\1}", code[start:stop])
     quote = _escaped_quote(code, start)
     return code[start:stop].replace(f"\\{quote}", quote) if quote else code[start:stop]
 
@@ -598,6 +604,8 @@ def with_branches(code: str, texts: Sequence[str]) -> str:
     """Return a placeholder with other texts in it; a quotation mark that would end one is escaped."""
     if _CHOICE.fullmatch(code):  # an apostrophe would quote the sign that ends a form
         texts = [text.replace("'", "\u2019") for text in texts]
+    if _FORMS_OF_WIKI.fullmatch(code):
+        texts = [_IN_BRACES.sub(r"$\1", text) for text in texts]
     parts, end = list[str](), 0
     for (start, stop), text in zip(branches(code), texts, strict=True):
         quote = code[start - 1 : start]

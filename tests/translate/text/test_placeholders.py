@@ -386,6 +386,13 @@ def test_the_forms_of_a_wiki_are_texts(code: str, forms: list[str]) -> None:
     assert with_branches(code, forms) == code
 
 
+def test_a_variable_in_the_forms_of_a_wiki_is_no_amount() -> None:
+    code = "{{PLURAL:$3|$3 file|$3 files of $1}}"
+    texts = [branch_text(code, *span) for span in branches(code)]
+    assert [protect(text).originals for text in texts] == [("${3}",), ("${3}", "${1}")]
+    assert with_branches(code, [text.upper() for text in texts]) == "{{PLURAL:$3|$3 FILE|$3 FILES OF $1}}"
+
+
 def test_spaces_in_the_forms_of_a_wiki_take_linear_time() -> None:
     assert grows_linearly(lambda n: branches("{{PLURAL:$1|a" + " " * n + "b}}"), 2**11, 2**13)
 
