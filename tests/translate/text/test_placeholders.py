@@ -227,6 +227,9 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
         (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", [f"![Bild](data:a/b;base64,{LONG})"]),
         ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
+        ('_"Ja."_ **_Gut!_** und (_so._)', ["_", "_", "**", "_", "_", "**", "_", "_"]),
+        ("_[Hier](x)_ ist __(es)__, _siehe [da](y)._", ["_", "[", "](x)", "_", "__", "__", "_", "[", "](y)", "_"]),
+        ('Mit "_", \'_\', (_), x[_], /_/ und f(_, "_b")', ["_"]),
         (
             "Um 8:30 ![Bild](x){width=9% a='b'} :smile: {: .x y='z'} a:b:c",
             ["![Bild](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
