@@ -491,17 +491,18 @@ def outermost(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-# The mark of the key of a menu's item: of Qt and Windows, of VS Code (&&), of GTK, and of LibreOffice (~). It is not
-# R&D, file_name, file\_name or A~Z.
+# The mark of the key of a menu's item: of Qt and Windows, of VS Code (&&), and of GTK. It is not R&D, file_name or
+# file\_name.
 _MNEMONIC = re.compile(
     r"(?<![\w&])&&?(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<![\w\\])_(?=[^\W_])"
-    r"|(?<!\S)~(?=[A-Za-z])|(?<=[A-Za-z])~(?=[a-z])"
 )
+# Also of LibreOffice, where it is not A~Z; elsewhere ~ten is "about ten".
+_MNEMONIC_OR_TILDE = re.compile(rf"{_MNEMONIC.pattern}|(?<!\S)~(?=[A-Za-z])|(?<=[A-Za-z])~(?=[a-z])")
 
 
-def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
+def without_mnemonic(text: str, codes: FindCodes, *, has_tildes: bool = False) -> tuple[str, str]:
     """Return a text without the mark of a menu's key, and that mark with its key; "" if the text has none."""
-    found = [match.span() for match in _MNEMONIC.finditer(text)]
+    found = [match.span() for match in (_MNEMONIC_OR_TILDE if has_tildes else _MNEMONIC).finditer(text)]
     if len(found) != 1:
         return text, ""
     start, stop = found[0]
@@ -512,14 +513,13 @@ def without_mnemonic(text: str, codes: FindCodes) -> tuple[str, str]:
 
 
 def without_key(text: str, codes: FindCodes) -> tuple[str, str]:
-    """Return the same of a text in a format of many programs, where only ~, and & before a word, are such marks.
+    """Return the same of a text in a format of many programs, where only & before a word is such a mark.
 
     Within a word, an & is more often "and", as in Drag&drop, than the mark that it is there in Qt.
     """
-    bare, mark = without_mnemonic(text, codes) if "&" in text or "~" in text else (text, "")
+    bare, mark = without_mnemonic(text, codes) if "&" in text else (text, "")
     place = text.find(mark)
-    is_mark = mark.startswith("~") or (mark.startswith("&") and not text[place - 1 : place].isalnum())
-    return (bare, mark) if is_mark else (text, "")
+    return (bare, mark) if mark.startswith("&") and not text[place - 1 : place].isalnum() else (text, "")
 
 
 def with_mnemonic(text: str, mark: str, codes: FindCodes) -> str:

@@ -245,6 +245,7 @@ class _Plurals:
 
 
 _PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]{1,1000})")
+_TILDES = re.compile(r"^X-Accelerator-Marker:[ \t]*~", re.MULTILINE)  # of LibreOffice
 _LANGUAGE = re.compile(r"^Language:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 
 
@@ -284,6 +285,7 @@ class Catalog:
         self._header = next((entry for entry in self._entries if entry.is_header), None)
         self._newline = "\r\n" if "\r\n" in file.text else "\n"
         self._plurals = self._read_plurals()
+        self._has_tildes = self._header is not None and bool(_TILDES.search(self._header.forms[0].text))
         tag, self._is_rst = tag_name(file.text), restructured_text.is_used(file.text)
         self._slots = [slot for entry in self._entries if not entry.is_header for slot in self._read_slots(entry, tag)]
         self._is_icu = any(is_icu(slot.plain.source) for slot in self._slots)
@@ -353,7 +355,7 @@ class Catalog:
             is_java = "java-format" in flags and message_format.doubles_apostrophes(inner, always=True)
             shown, done = (message_format.read(text) if is_java else text for text in (inner, done.strip("\n")))
             inline = self._inline(entry, shown, tag)
-            bare, mnemonic = (shown, "") if inline else without_mnemonic(shown, codes)
+            bare, mnemonic = (shown, "") if inline else without_mnemonic(shown, codes, has_tildes=self._has_tildes)
             body = plain(inline.text if inline else bare, codes, tag, has_marks=False)
             done = body.tagged(inline.tagged(done) if inline else done)
             unit = Unit(body.text, place, done or None)

@@ -271,6 +271,14 @@ def test_the_key_of_a_menu_is_a_letter_of_the_translation(source: str, text: str
     assert strings(translated("a.po", data)) == [f'"{source}"\n']
 
 
+def test_a_tilde_is_the_mark_of_a_key_if_the_header_says_so() -> None:
+    message = 'msgid "Save ~ten"\nmsgstr ""\n'
+    assert texts("a.po", po(message)) == ["Save ~ten"]
+    data = po(message, HEADER.replace("MIME-Version: 1.0", "X-Accelerator-Marker: ~"))
+    assert texts("a.po", data) == ["Save ten"]
+    assert strings(translated("a.po", data, lambda text: "Es retten")) == ['"Es re~tten"\n']
+
+
 def test_the_charset_of_the_header_holds_translations() -> None:
     header = HEADER.replace("UTF-8", "ISO-8859-1")
     data, reports = po('msgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n', header), list[str]()
