@@ -229,7 +229,10 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
         ('_"Ja."_ **_Gut!_** und (_so._)', ["_", "_", "**", "_", "_", "**", "_", "_"]),
         ("_[Hier](x)_ ist __(es)__, _siehe [da](y)._", ["_", "[", "](x)", "_", "__", "__", "_", "[", "](y)", "_"]),
+        ('_`.txt`_ oder _"/"_, _""_ und _[Titel][]_', ["_", "`.txt`", *"______", "[Titel][]", "_"]),
+        ('_(siehe a_b)_, _("Text")_', ["_"] * 4),
         ('Mit "_", \'_\', (_), x[_], /_/ und f(_, "_b")', ["_"]),
+        ('Mit _("Text") und _(x), lodash _(y).map(), _._', []),
         (
             "Um 8:30 ![Bild](x){width=9% a='b'} :smile: {: .x y='z'} a:b:c",
             ["![Bild](x){width=9% a='b'}", ":smile:", "{: .x y='z'}"],
