@@ -50,6 +50,7 @@ FOUND = [
     ("Das Bild img/haus.v2/dach.png und/oder a/b", ["img/haus.v2/dach.png"]),
     ("Siehe https://example.org/a?b=c&d=e.", ["https://example.org/a?b=c&d=e"]),
     ("(siehe http://example.org/x)", ["http://example.org/x"]),
+    ("x.de/?a[b][c]=1 https://x.de/?a[$b][]=1", ["x.de/?a[b][c]=1", "https://x.de/?a[$b][]=1"]),
     ("[url]https://x.de/a[/url] [url]x.de/a[/url]", ["[url]", "https://x.de/a", "[/url]", "[url]", "x.de/a", "[/url]"]),
     ("Mit https://x.de/?f[a][b]=1&g[][c] hier", ["https://x.de/?f[a][b]=1&g[][c"]),
     ("Schreib an max.muster+x@mail.example.de!", ["max.muster+x@mail.example.de"]),
