@@ -491,10 +491,10 @@ def outermost(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-# The mark of the key of a menu's item: of Qt and Windows, of VS Code (&&), and of GTK. It is not R&D, file_name or
-# file\_name.
+# The mark of the key of a menu's item: of Qt and Windows, of VS Code (&&), and of GTK. It is not R&D, file_name,
+# file\_name or a part of an address, ?a={a}&b={b}.
 _MNEMONIC = re.compile(
-    r"(?<![\w&])&&?(?=[^\W_])(?!\w{1,30};)|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30};)|(?<![\w\\])_(?=[^\W_])"
+    r"(?<![\w&])&&?(?=[^\W_])(?!\w{1,30}[;=])|(?<=\w)&(?=[^\W\d_A-Z])(?!\w{1,30}[;=])|(?<![\w\\])_(?=[^\W_])"
 )
 # Also of LibreOffice, where it is not A~Z; elsewhere ~ten is "about ten".
 _MNEMONIC_OR_TILDE = re.compile(rf"{_MNEMONIC.pattern}|(?<!\S)~(?=[A-Za-z])|(?<=[A-Za-z])~(?=[a-z])")

@@ -129,7 +129,7 @@ def test_formatting_is_no_part_of_words(text: str, shown: str) -> None:
         ("&Open", "Open", "&O"),
         ("Sa&ve {x}", "Save {x}", "&v"),
         ("&&Open file", "Open file", "&&O"),  # of VS Code
-        *((text, text, "") for text in ("Takes ~ten minutes", "foo~bar", "~a/b")),
+        *((text, text, "") for text in ("Takes ~ten minutes", "foo~bar", "~a/b", "{x}?a={x}&b={x}", "?a=&b=%1&c=%2")),
         *((text, text, "") for text in ("Save && Close", "R&&D", "AT&T", "a &amp; b", "See https://x.y/?a=1&b=2 here")),
     ],
 )
