@@ -376,15 +376,16 @@ _OPENING = re.compile(r"\$t\(|[$%#]?\{")
 _ARGUMENT = re.compile(r"\{(?:\{|\s*\w{1,60}\s*,\s*(?:plural|select|selectordinal|choice|number|date|time)\b)")
 
 
-def variables(text: str, certain: re.Pattern[str] | None = None) -> list[Span]:
+def variables(text: str, certain: re.Pattern[str] | None = None, *, has_marks: bool = True) -> list[Span]:
     """Return the codes of a text: %s {name} {{name}} ${name} $t(key), tags, patterns of dates, and arguments of ICU.
 
     Braces between apostrophes, which ICU shows, are codes too.
 
     Args:
         certain: matches what else is a code in the format of the text.
+        has_marks: as for `plain`; a link of MediaWiki with words is formatting there, and no code.
     """
-    links = [*_LINK_OF_WIKI.finditer(text)] if "[" in text else []
+    links = [*_LINK_OF_WIKI.finditer(text)] if has_marks and "[" in text else []
     whole = {link.span(): any(map(str.isalpha, link["text"])) for link in links}
     found = [(a, b) for a, b in placeholder_spans(text) if text[a] in "%${#<[" and b - a > 1 and (a, b) not in whole]
     own = [match.span() for match in certain.finditer(text)] if certain else []

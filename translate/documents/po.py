@@ -469,6 +469,9 @@ _UTF8 = "UTF-8"
 _NO_CHARSETS = ("charset", "ascii", "us-ascii")
 
 
+_variables = functools.partial(variables, has_marks=False)
+
+
 @functools.cache
 def _find_codes(flags: tuple[str, ...]) -> FindCodes:
     """Return the function that finds the codes of an entry with flags."""
@@ -477,9 +480,9 @@ def _find_codes(flags: tuple[str, ...]) -> FindCodes:
     if any(map(_PRINTF_FLAG.fullmatch, flags)):
         patterns.append(_PRINTF)
     if not names:
-        return lambda text: variables(text, _STRINGS if _HAS_STRINGS.search(text) else _UNFLAGGED)
+        return lambda text: _variables(text, _STRINGS if _HAS_STRINGS.search(text) else _UNFLAGGED)
     certain = re.compile("|".join(pattern.pattern for pattern in patterns)) if patterns else None
-    return lambda text: variables(text, certain)
+    return lambda text: _variables(text, certain)
 
 
 def _without_new_conversions(translation: str, source: str) -> str:

@@ -13,6 +13,7 @@ names are START_LINK and CLOSE_LINK, or as text, as Phrase does: {b>words<b}.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ _ITS = "{http://www.w3.org/2005/11/its}translate"
 _DELETED = "x-sdl-deleted"  # of Trados, by a tracked change
 _LINE_BREAKS = ("lb", "xlf:lb")
 _NAME = re.compile(rb"<([^\s/>]+)")
+_variables = partial(variables, has_marks=False)
 _LANGUAGE = re.compile(rb"""\sxml:lang\s*=\s*["']([\w-]*)""")
 
 
@@ -169,7 +171,7 @@ class Xliff:
         for text in self._texts():
             done = self._done(text)
             for content in text.contents:
-                shown, _ = without_key(content.text(self.tag), variables)
+                shown, _ = without_key(content.text(self.tag), _variables)
                 found.append(Unit(shown, content.place.part, done))
         return found
 
@@ -196,12 +198,12 @@ class Xliff:
         for (text, content), translation in zip(places, translations, strict=True):
             if translation is None or translation == self._done(text):
                 continue
-            source, mark = without_key(content.text(self.tag), variables)
-            if wrong := other_codes(source, translation, variables):
+            source, mark = without_key(content.text(self.tag), _variables)
+            if wrong := other_codes(source, translation, _variables):
                 where = f"{self.reading.name}, {content.place.part}"
                 self.reading.report(f"{where}: is not translated, as the translation {wrong}")
             else:
-                whole = with_mnemonic(translation, mark, variables) if mark else translation
+                whole = with_mnemonic(translation, mark, _variables) if mark else translation
                 given[content] = without_quotations(whole, source) if has_icu else whole
         if not given:
             return encoded(b"".join(map(self._unchanged, self.pieces)), self.encoding)

@@ -271,6 +271,13 @@ def test_the_key_of_a_menu_is_a_letter_of_the_translation(source: str, text: str
     assert strings(translated("a.po", data)) == [f'"{source}"\n']
 
 
+def test_the_target_of_a_link_of_a_wiki_stays() -> None:
+    data, reports = po('msgid "See [[a b|the page]]"\nmsgstr ""\n'), list[str]()
+    assert translated("a.po", data, lambda text: text.replace("a b", "c d"), reports=reports) == data
+    assert "[[a b|" in reports[0]
+    assert b"[[a b|die Seite]]" in translated("a.po", data, lambda text: text.replace("the page", "die Seite"))
+
+
 def test_a_tilde_is_the_mark_of_a_key_if_the_header_says_so() -> None:
     message = 'msgid "Save ~ten"\nmsgstr ""\n'
     assert texts("a.po", po(message)) == ["Save ~ten"]
