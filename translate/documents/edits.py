@@ -244,7 +244,7 @@ def _pairs(text: str, codes: Sequence[Span], *, has_marks: bool) -> list[tuple[S
     if not pairs:
         return []
     held = outermost([*codes, *(span for span in placeholder_spans(text) if text[span[0]] == "`")])
-    stops = [stop for _, stop in held]
+    stops, known = [stop for _, stop in held], set(codes)
     found, around = list[tuple[Span, Span]](), list[tuple[Span, Span]]()
     for opening, closing in sorted(pairs, key=lambda pair: (pair[0][0], -pair[1][1])):
         start, stop = opening[0], closing[1]
@@ -254,7 +254,8 @@ def _pairs(text: str, codes: Sequence[Span], *, has_marks: bool) -> list[tuple[S
         is_code = any(
             _is_cut(held[n : n + 2], mark) for mark in (opening, closing) for n in [bisect.bisect_right(stops, mark[0])]
         )
-        if not crosses and not is_code and any(map(str.isalpha, text[opening[1] : closing[0]])):
+        is_amount = text.startswith("[$", start) and (start + 1, start + 3) not in known
+        if not (crosses or is_code or is_amount) and any(map(str.isalpha, text[opening[1] : closing[0]])):
             found.append((opening, closing))
             around.append(found[-1])
     return found

@@ -87,7 +87,10 @@ def test_prose_has_no_codes(text: str) -> None:
         ("See [[Help:Long name of a page|the {x} page]].", "See <g1>the {x} page</g1>."),
         ("[$1 Go on] or [https://x.y/a?b=c read ''it'']", "<g1>Go on</g1> or <g2>read <g3>it</g3></g2>"),
         ("By [[A long name/{x}|{y}]]", "By <g1>{y}</g1>"),
-        *((text, text) for text in ("[[ name | upper ]]", "[https://x.y/z]", "[[[a|b]]]", "x[0|1] [h b]")),
+        *(
+            (text, text)
+            for text in ("[[ name | upper ]]", "Save [$5 off]", "[https://x.y/z]", "[[[a|b]]]", "x[0|1] [h b]")
+        ),
         ("Click %{linkStart}here %{x}%{linkEnd}.", "Click <g1>here %{x}</g1>."),  # halves by their names
         ("Click {a}here{/a}, {{#b}}[c]d[/c] {x}{{/b}}", "Click <g1>here</g1>, <g2><g3>d</g3> {x}</g2>"),  # or a slash
         ("Has {{#a}}a{{/a}}{{^a}}no{{/a}} hat", "Has <g1>a</g1>{{^a}}no{{/a}} hat"),  # not both
