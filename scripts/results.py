@@ -103,7 +103,7 @@ HISTORY = """![BLEU of the models trained one after the other, by run and direct
 
 Each of these models began with the weights of one before it; the ninth of each direction was the last that shipped.
 Then `de-en-3` and `en-de-3` were trained from scratch, in three stages, by one recipe, `configs/shipped` at commit
-6baab8530, whose settings were completed between the stages. `de-en-5` and `en-de-5`, trained from scratch without
+6baab8530, whose settings were completed between the stages. `de-en-5` and `en-de-6`, trained from scratch without
 public evaluation sets, ship in their place. The loss on newstest2013 during the stages of `de-en-3` and `en-de-3`:
 
 ![Validation loss of the three stages of both directions, by tokens read](docs/images/learning.svg)
