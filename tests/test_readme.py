@@ -41,6 +41,7 @@ SLOW = (
     "guide/8-a-trained-system.md", "howto/evaluate.md", "howto/fine-tune.md", "howto/layer-type.md",
     "howto/troubleshoot.md",
 )  # fmt: skip
+LAYERS = dict(vars(layers))  # before a page replaces one
 # Programs that tests do not start, because they install or download something or need several processes.
 NOT_RUN = (
     "pip", "npm", "python3 -m venv", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=",
@@ -303,9 +304,10 @@ def smaller(experiment: str) -> str:
     """An experiment file with a smaller model and shorter training; one without a tokenizer fine-tunes."""
     if "[tokenizer]" not in experiment:
         return experiment
+    sizes = "" if "d_model" in experiment else "\nd_model = 32\nd_ff = 64"  # a key may be there once
     for line, small in (
         ("vocab_size = 8000", "vocab_size = 500"),
-        ('preset = "small"', 'preset = "tiny"\nd_model = 32\nd_ff = 64'),
+        ('preset = "small"', f'preset = "tiny"{sizes}'),
         ("max_epochs = 30", "max_epochs = 2"),
     ):
         experiment = experiment.replace(line, small)
@@ -406,8 +408,9 @@ def run_commands(block: str, unwritten: set[str]) -> None:
 
 
 def run_program(words: list[str]) -> int:
-    """Run a Python file with arguments in this process; return its exit code."""
-    with mock.patch.object(sys, "argv", words), pytest.raises(SystemExit) as end:
+    """Run a Python file with arguments in this process, which has the layers of a new one; return its exit code."""
+    new = mock.patch.dict(vars(layers), LAYERS)
+    with new, mock.patch.object(sys, "argv", words), pytest.raises(SystemExit) as end:
         runpy.run_path(words[0], run_name="__main__")
     return int(end.value.code or 0)
 
